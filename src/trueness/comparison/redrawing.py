@@ -6,15 +6,15 @@ or whole clusters. Outputs of very many rows are merged into levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, begins_run
+from trueness._core.arrays import Array, Floats
 from trueness._core.progress import progress
 from trueness.comparison.curve_ranges import roc_corners
-from trueness.counts.placements import group_starts
+from trueness.counts.placements import group_starts, run_starts
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
 from trueness.ranking.bands import height
@@ -43,20 +43,29 @@ def redrawn_curves(
     cases: Tally | Panel, tallies: Sequence[Tally], request: CurveRequest
 ) -> Floats:
     """Return curves of redrawn cases, with all their outputs: (K, replicates, grid)."""
-    levels = _output_levels(cases, tallies)
-    cells, first_rows = _combinations_of_levels(levels)
+    levels_of_rows = _output_levels(cases, tallies)
+    cells, first_rows = _combinations_of_levels(levels_of_rows)
     counted_cells = _replace_scores(cases, -cells)
-    sides = [_cumulative_proportions_by(level[first_rows]) for level in levels]
+    levels = [level[first_rows] for level in levels_of_rows]
+    counted_levels = [_replace_scores(counted_cells, -level) for level in levels]
+    sides = [
+        _place_cells(level, counted_cells, run_starts(counted))
+        for level, counted in zip(levels, counted_levels, strict=True)
+    ]
 
     curves = np.empty((len(sides), request.replicates, request.grid.size))
     n_drawn = 0
     with progress("Bootstrap", request.replicates, "samples") as advance:
         blocks = redraws(
-            counted_cells, request.replicates, request.rng, small_counts=True
+            counted_cells, request.replicates, request.rng, occupied_only=True
         )
         for neg, pos in blocks:
-            for k, proportions in enumerate(sides):
-                corners = zip(proportions(neg), proportions(pos), strict=True)
+            for k, (negatives, positives) in enumerate(sides):
+                corners = zip(
+                    negatives.cumulative_proportions(neg),
+                    positives.cumulative_proportions(pos),
+                    strict=True,
+                )
                 for replicate, (fpr, tpr) in enumerate(corners, n_drawn):
                     curves[k, replicate] = height(fpr, tpr, request.grid)
             n_drawn += len(neg)
@@ -64,10 +73,8 @@ def redrawn_curves(
 
     # merging rows lowers the curves: add what the curve of the sample lost, or the band
     # would be as wide as the largest loss, at the steep start of the curve
-    for k, (tally, proportions) in enumerate(zip(tallies, sides, strict=True)):
-        fpr = proportions(counted_cells.neg[None])[0]
-        tpr = proportions(counted_cells.pos[None])[0]
-        coarse_curve = height(fpr, tpr, request.grid)
+    for k, (tally, counted) in enumerate(zip(tallies, counted_levels, strict=True)):
+        coarse_curve = height(*roc_corners(counted), request.grid)
         curves[k] += height(*roc_corners(tally), request.grid) - coarse_curve
 
     return curves
@@ -127,36 +134,63 @@ def _consecutive_numbers(keys: Array) -> Array:
     return number_of_key[keys]
 
 
-def _cumulative_proportions_by(level: Array) -> Callable[[Array], Floats]:
-    """Return a function from counts of cells to their proportions up to each level."""
-    order = np.argsort(level, kind="stable")
-    starts = np.flatnonzero(begins_run(level[order]))
-    is_in_order = bool((np.diff(order) == 1).all())
+@dataclass(frozen=True)
+class _CellsOfClass:
+    """The cells that hold cases of a class, along an ROC curve.
 
-    def proportions(counts: Array) -> Floats:
-        if not is_in_order:
-            counts = np.take(counts, order, axis=1)
-        cumulative = np.zeros((len(counts), starts.size + 1))
-        cumulative[:, 1:] = _sums_up_to_level(counts, starts)
-        cumulative /= cumulative[:, -1:]
-        return cumulative
-
-    return proportions
-
-
-def _sums_up_to_level(counts: Array, starts: Array) -> Array:
-    """Return running sums of cells, in the order of their levels, after each level.
-
-    For integers, running sums over all cells are exact, and faster than sums by level.
+    Attributes
+    ----------
+    order
+        The cells from the highest level down; None where they are in this order.
+    number_above : array (corners,)
+        How many of these cells stand above each corner of the curve.
     """
-    if counts.dtype.kind == "f":
-        return np.cumsum(np.add.reduceat(counts, starts, axis=1), axis=1)
 
+    order: Array | None
+    number_above: Array
+
+    def cumulative_proportions(self, counts: Array) -> Floats:
+        """Return the proportion of a class above each corner: (replicates, corners).
+
+        ``counts`` are those of its cells, (replicates, cells).
+        """
+        if self.order is not None:
+            counts = np.take(counts, self.order, axis=1)
+
+        cumulative = np.zeros((len(counts), counts.shape[1] + 1), _type_of_sums(counts))
+        np.cumsum(counts, axis=1, out=cumulative[:, 1:])
+        return np.take(cumulative, self.number_above, axis=1) / cumulative[:, -1:]
+
+
+def _type_of_sums(counts: Array) -> type:
+    """Return the smallest type that holds the sums of each replicate."""
+    if counts.dtype.kind == "f":
+        return np.float64
     most_cases = int(counts.sum(axis=1, dtype=np.int64).max())
-    exact = np.int32 if most_cases < 2**31 else np.int64
-    running = np.cumsum(counts, axis=1, dtype=exact)
-    last_cells = np.append(starts[1:], counts.shape[1]) - 1
-    if starts.size == last_cells[-1] + 1:
-        # each level is one cell
-        return running
-    return np.take(running, last_cells, axis=1)
+    return np.int32 if most_cases < 2**31 else np.int64
+
+
+def _place_cells(
+    level: Array, cells: Tally, starts: Array
+) -> tuple[_CellsOfClass, _CellsOfClass]:
+    """Return where the cells of negatives, and of positives, stand along a curve.
+
+    ``starts`` are the first levels of runs that hold the same single class. Within a
+    run the curve is straight, however often its cases are redrawn, so that it has one
+    corner for each run.
+    """
+    return (
+        _place_cells_of_class(level[cells.neg > 0], starts),
+        _place_cells_of_class(level[cells.pos > 0], starts),
+    )
+
+
+def _place_cells_of_class(level: Array, starts: Array) -> _CellsOfClass:
+    """Return where cells at these levels stand along a curve."""
+    order = np.argsort(level, kind="stable")
+    is_in_order = bool((np.diff(order) == 1).all())
+    above_each_run = np.searchsorted(level[order], starts)
+    return _CellsOfClass(
+        order=None if is_in_order else order,
+        number_above=np.append(above_each_run, level.size),
+    )

@@ -221,14 +221,15 @@ def replicates(
     *,
     stratified: bool = True,
     unknown: bool = False,
-    small_counts: bool = False,
+    occupied_only: bool = False,
 ) -> Iterator[tuple[Array, ...]]:
     """Yield blocks of bootstrap replicates: counts (neg, pos) of redrawn samples.
 
     Each array has the shape (replicates of the block, m). ``stratified=False`` draws
     both classes together; ``unknown=True`` adds a third array, of unlabelled cases.
     Weighted cases are drawn by the Bayesian bootstrap, clusters as a whole. With
-    ``small_counts=True`` integer types may be so small that sums of rows overflow.
+    ``occupied_only=True`` the array of a class has only the rows that hold cases of it,
+    and integers may be so small that sums of rows overflow.
     """
     rng = _options.generator(rng)
     weight = common_weight(x)
@@ -238,7 +239,7 @@ def replicates(
         x = with_counts(x, numbers)
 
     classes = 3 if unknown else 2
-    draw_block = _draw_by_design(x, classes, stratified, small_counts)
+    draw_block = _draw_by_design(x, classes, stratified, occupied_only)
     block_size = max(1, min(number, _CELLS // max(len(x), 1)))
     for start in range(0, number, block_size):
         block = draw_block(min(block_size, number - start), rng)
@@ -250,20 +251,34 @@ _DrawBlock = Callable[[int, np.random.Generator], tuple[Array, ...]]
 
 
 def _draw_by_design(
-    x: Tally | Panel, classes: int, stratified: bool, small_counts: bool
+    x: Tally | Panel, classes: int, stratified: bool, occupied_only: bool
 ) -> _DrawBlock:
     """Return a function that draws a block of replicates by the sampling design."""
-    if x.grouped is not None:
-        return _cluster_draw(x.grouped, len(x), classes)
-
     columns = (x.neg, x.pos, x.unknown)[:classes]
-    if x.weighted:
-        return _weight_draw(columns, x.squares)
-    if stratified:
-        draw_class = [_class_draw(count, small_counts) for count in columns]
+    if x.single_cases and stratified:
+        draw_class = [_class_draw(count, occupied_only) for count in columns]
         return lambda size, rng: tuple(draw(size, rng) for draw in draw_class)
 
-    draw_all = _class_draw(np.concatenate(columns), small_counts)
+    if x.grouped is not None:
+        draw_block = _cluster_draw(x.grouped, len(x), classes)
+    elif x.weighted:
+        draw_block = _weight_draw(columns, x.squares)
+    else:
+        draw_block = _pooled_draw(columns)
+
+    if not occupied_only:
+        return draw_block
+    occupied = [np.flatnonzero(count) for count in columns]
+    return lambda size, rng: tuple(
+        np.take(drawn, rows, axis=1)
+        for drawn, rows in zip(draw_block(size, rng), occupied, strict=True)
+    )
+
+
+def _pooled_draw(columns: Sequence[Array]) -> _DrawBlock:
+    """Return a function that redraws the cases of all classes together."""
+    draw_all = _class_draw(np.concatenate(columns))
+    classes = len(columns)
     return lambda size, rng: tuple(np.split(draw_all(size, rng), classes, axis=1))
 
 
@@ -316,19 +331,20 @@ def common_weight(x: Tally | Panel) -> float | None:
 
 
 def _class_draw(
-    count: Ints, small_counts: bool
+    count: Ints, occupied_only: bool = False
 ) -> Callable[[int, np.random.Generator], Array]:
     """Return a function that redraws the cases of a class."""
     occupied = np.flatnonzero(count)
     rows = _RowsOfCases(count[occupied])
     smallest = compact(count)
-    dtype = smallest if small_counts else np.int64
 
     def draw_class(size: int, rng: np.random.Generator) -> Array:
+        if occupied_only:
+            return _draw(rows, size, rng, smallest)
         if occupied.size == count.size:
-            return _draw(rows, size, rng, dtype)
+            return _draw(rows, size, rng, np.int64)
 
-        drawn = np.zeros((size, count.size), dtype=dtype)
+        drawn = np.zeros((size, count.size), dtype=np.int64)
         drawn[:, occupied] = _draw(rows, size, rng, smallest)
         return drawn
 
