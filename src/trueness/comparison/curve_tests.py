@@ -72,9 +72,16 @@ class UncertainDifference:
 
 
 def uncertain_difference(
-    first: Tally, second: Tally, redrawn: Floats, request: CurveRequest
+    first: Tally,
+    second: Tally,
+    redrawn: Floats,
+    multipliers: Floats,
+    request: CurveRequest,
 ) -> UncertainDifference:
-    """Return the difference of two curves with its standard error."""
+    """Return the difference of two curves with its standard error.
+
+    ``multipliers`` are those of ``normal_multipliers``.
+    """
     first_curve = height(*roc_corners(first), request.grid)
     second_curve = height(*roc_corners(second), request.grid)
     first_sizes = _class_sizes(first)
@@ -96,7 +103,7 @@ def uncertain_difference(
     return UncertainDifference(
         value=value,
         standard_error=quantile_ratio * standard_error,
-        errors=_normal_errors(redrawn, request.rng),
+        errors=_normal_errors(redrawn, multipliers),
         smallest_variance=smallest_variance,
         sample_size=sample_size,
         negatives=min(first_sizes.negatives, second_sizes.negatives),
@@ -108,16 +115,22 @@ def uncertain_difference(
 _NORMAL_DRAWS = 4_000
 
 
-def _normal_errors(redrawn: Floats, rng: np.random.Generator) -> Floats:
+def normal_multipliers(request: CurveRequest) -> Floats:
+    """Return normal multipliers of redrawn curves, (draws, replicates).
+
+    All pairs of classifiers share them, as they share the redrawn cases.
+    """
+    return request.rng.standard_normal((_NORMAL_DRAWS, request.replicates))
+
+
+def _normal_errors(redrawn: Floats, multipliers: Floats) -> Floats:
     """Return normal errors with the covariance of redrawn curves: (draws, grid).
 
     Gaussian multiplier bootstrap (Chernozhukov, Chetverikov, Kato 2013). At the steep
     start of a curve, redrawn curves have only a few values, with long tails.
     """
     centered = redrawn - redrawn.mean(axis=0)
-    number = len(centered)
-    multipliers = rng.standard_normal((_NORMAL_DRAWS, number))
-    return np.asarray(multipliers @ centered / math.sqrt(number - 1))
+    return np.asarray(multipliers @ centered / math.sqrt(len(centered) - 1))
 
 
 class _DifferenceBand(NamedTuple):

@@ -23,6 +23,7 @@ from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.records import Record
 from trueness.comparison.curve_ranges import Ranges, ranges_by_fpr, ranges_by_recall
 from trueness.comparison.curve_tests import (
+    normal_multipliers,
     p_value_of_margin,
     simultaneous_band,
     tests_of_ranges,
@@ -204,7 +205,9 @@ def _dominance_on_different_cases(
 
     first_curves = redrawn_curves(first, [first], request)[0]
     second_curves = redrawn_curves(second, [second], request)[0]
-    dominance = _dominance(first, second, first_curves - second_curves, request)
+    redrawn_differences = first_curves - second_curves
+    multipliers = normal_multipliers(request)
+    dominance = _dominance(first, second, redrawn_differences, multipliers, request)
     return replace(dominance, paired=False)
 
 
@@ -221,11 +224,12 @@ def _dominance_on_same_cases(
 
     redrawn = redrawn_curves(panel, list(tallies.values()), request)
     curves = dict(zip(names, redrawn, strict=True))
+    multipliers = normal_multipliers(request)
     answers = {}
     for first, second in pairs:
         redrawn_differences = curves[first] - curves[second]
         answer = _dominance(
-            tallies[first], tallies[second], redrawn_differences, request
+            tallies[first], tallies[second], redrawn_differences, multipliers, request
         )
         answers[first, second] = replace(answer, names=(first, second))
 
@@ -233,7 +237,11 @@ def _dominance_on_same_cases(
 
 
 def _dominance(
-    first: Tally, second: Tally, redrawn: Floats, request: CurveRequest
+    first: Tally,
+    second: Tally,
+    redrawn: Floats,
+    multipliers: Floats,
+    request: CurveRequest,
 ) -> Dominance:
     """Return how two curves compare, in the sample and in the population.
 
@@ -241,7 +249,7 @@ def _dominance(
     """
     fpr_better, fpr_worse = ranges_by_fpr(first, second)
     recall_better, recall_worse = ranges_by_recall(first, second)
-    uncertain = uncertain_difference(first, second, redrawn, request)
+    uncertain = uncertain_difference(first, second, redrawn, multipliers, request)
     band = simultaneous_band(uncertain, request.level)
     better, worse = tests_of_ranges(uncertain, request.grid)
     one_sided = NormalDist().inv_cdf(request.level) * uncertain.standard_error
