@@ -140,8 +140,8 @@ class Guard:
 def _is_public(request: Request) -> bool:
     """Is this an empty page, or one of its scripts and styles?"""
     path = request.url.path
-    known = path in PUBLIC_PAGES or path.startswith(PUBLIC_FOLDER)
-    return known and request.method in ("GET", "HEAD")
+    public_paths = path in PUBLIC_PAGES or path.startswith(PUBLIC_FOLDER)
+    return public_paths and request.method in ("GET", "HEAD")
 
 
 def _are_equal(text: str, secret: str) -> bool:

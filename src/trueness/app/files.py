@@ -225,7 +225,7 @@ class DataFile:
 class Files:
     """The files of one server."""
 
-    def __init__(self, given: str | None, limit: int) -> None:
+    def __init__(self, file: str | None, limit: int) -> None:
         self.limit = limit
         self.folder = temporary_folder()
 
@@ -234,8 +234,8 @@ class Files:
             word = f"{SAMPLE}{name}"
             self._files[word] = DataFile(word, word, word)
 
-        if given is not None:
-            for word, place in _tables(given).items():
+        if file is not None:
+            for word, place in _tables(file).items():
                 self._files[word] = DataFile(word, _typed(place), _typed(place))
 
         self._uploaded = 0
@@ -412,13 +412,13 @@ def _unpack(path: Path, limit: int) -> Path:
     return unpacked_path
 
 
-def _tables(given: str) -> dict[str, str]:
+def _tables(file: str) -> dict[str, str]:
     """Return each table of a database by its word; another file has one."""
-    names_a_table = "::" in given
-    names = [] if names_a_table else tables_of(given)
+    names_a_table = "::" in file
+    names = [] if names_a_table else tables_of(file)
     if len(names) < 2:
-        return {GIVEN: given}
-    return {f"{GIVEN}::{name}": f"{given}::{name}" for name in names}
+        return {GIVEN: file}
+    return {f"{GIVEN}::{name}": f"{file}::{name}" for name in names}
 
 
 def _typed(name: str, upload: bool = False) -> str:

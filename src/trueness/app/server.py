@@ -61,8 +61,8 @@ TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+x
 class Workbench:
     """One server: its files, its counts, its jobs."""
 
-    def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
-        self.files = Files(given, limit)
+    def __init__(self, file: str | None = None, limit: int = LIMIT * 2**20) -> None:
+        self.files = Files(file, limit)
         self.jobs = Jobs()
         self.is_stopping = False
         self._complete = lru_cache(200)(complete)
@@ -560,7 +560,7 @@ def prepared(
 
 
 def serve(
-    given: str | None,
+    file: str | None,
     *,
     host: str,
     port: int,
@@ -568,7 +568,7 @@ def serve(
     opened: Callable[[str], None],
 ) -> None:
     """Serve until the end; ``opened`` hears the address with its token."""
-    with prepared(given, host=host, port=port, limit=limit) as (first, _, run):
+    with prepared(file, host=host, port=port, limit=limit) as (first, _, run):
         opened(first)
         run()
 

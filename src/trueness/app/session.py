@@ -434,7 +434,7 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
 
     A first look has the sentences of sections that are done, and waits for none.
     """
-    s = findings(counted, address, quick)
+    subject = findings(counted, address, quick)
     known = counted.page_memory.sections
 
     sections: dict[str, Finding | None] = {}
@@ -445,13 +445,13 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
             work_out = partial(_section_if_possible, counted, address, key)
             sections[key] = known.once(depends(address, key), work_out)
 
-    headline, lead = opening(s, sections)
+    headline, lead = opening(subject, sections)
 
     return Page(
         "",
         facts_of(counted.first, ""),
-        tiles(s),
-        answers(s, sections),
+        tiles(subject),
+        answers(subject, sections),
         (),
         headline=headline,
         lead=lead,
@@ -491,9 +491,9 @@ def unmet(counted: Counted, address: Address) -> dict[str, str]:
 
 def _check_feasible(counted: Counted, address: Address) -> None:
     """Raise an error unless a threshold, or a pair of them, meets the constraints."""
-    s = findings(counted, address, quick=True)
-    best = s.models[0]
-    goal = s.request.pair_goal
+    subject = findings(counted, address, quick=True)
+    best = subject.models[0]
+    goal = subject.request.pair_goal
     if goal is not None:
         best_thresholds(
             best.tally,
@@ -508,12 +508,12 @@ def operating(
     counted: Counted, address: Address, quick: bool
 ) -> tuple[Finding, dict[str, Any]]:
     """Return the section with the slider, of which every distinct score is a step."""
-    s = findings(counted, address, quick)
-    answer = QUESTIONS["threshold"](s)
+    subject = findings(counted, address, quick)
+    answer = QUESTIONS["threshold"](subject)
     assert answer is not None  # noqa: S101 - there is always a threshold
 
     models: list[dict[str, Any]] = []
-    for index, model in enumerate(s.models):
+    for index, model in enumerate(subject.models):
         steps = _steps(counted, model)
         models.append(
             {
@@ -528,8 +528,8 @@ def operating(
 
     slider = {
         "models": models,
-        "constraints": [repr(constraint) for constraint in s.request.constraints],
-        "prevalence": prevalence_meant(s),
+        "constraints": [repr(constraint) for constraint in subject.request.constraints],
+        "prevalence": prevalence_meant(subject),
         "now": look_up(counted, address, 0, models[0]["start"])["values"],
     }
 
@@ -574,11 +574,11 @@ def look_up(
 
 
 def _probability(
-    counted: Counted, s: Subject, model: Model, threshold: Array
+    counted: Counted, subject: Subject, model: Model, threshold: Array
 ) -> Array | None:
     """Proportion of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
-        precision = replace(s.request, replicates=replicates).precision
+        precision = replace(subject.request, replicates=replicates).precision
         meaning = counted.memory.meanings.get(ScoreWithBands(model.key, precision))
         if meaning is not None:
             return meaning.probability(threshold)

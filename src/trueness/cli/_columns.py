@@ -62,8 +62,8 @@ def choose(
         score = count_columns_of(list(source.types))["score"]
         return replace(request, label=None, scores=(score,), positive=None)
 
-    for what in ("label", "count", "weight", "by", "cluster"):
-        known(source, getattr(request, what), f"--{what}")
+    for role in ("label", "count", "weight", "by", "cluster"):
+        known(source, getattr(request, role), f"--{role}")
 
     for name in _columns.distinct_names(list(request.scores), f"--{option}"):
         _refuse_list(source, name, option)
@@ -105,7 +105,7 @@ def _is_about_counts(source: Source, request: Request) -> bool:
 
 def _refuse_list(source: Source, name: str, option: str) -> None:
     """Stop at several columns in one word: the option is repeated for each."""
-    parts = [part.strip() for part in re.split("[,;]", name)]
+    parts = [name_typed.strip() for name_typed in re.split("[,;]", name)]
     if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
         return
 
@@ -320,8 +320,8 @@ def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:
     for class_name, score in classes.items():
         is_of_class = as_votes([str(request.label)], str(class_name))
         columns = [*is_of_class, *map(quoted, (score, *design_columns))]
-        part = replace(data, rows=data.rows.project(", ".join(columns)))
-        tallies[str(class_name)] = count_tally(part, score)
+        of_class = replace(data, rows=data.rows.project(", ".join(columns)))
+        tallies[str(class_name)] = count_tally(of_class, score)
 
     return tallies
 
@@ -380,8 +380,8 @@ def inverted(counts: Any, pivot: float | None = None) -> Any:
 
 def pivot_of(scores: Floats) -> float:
     """Return what scores are subtracted from: probabilities stay probabilities."""
-    known = scores[~np.isnan(scores)]
-    fractions = bool(known.size) and known.min() >= 0 and known.max() <= 1
+    present = scores[~np.isnan(scores)]
+    fractions = bool(present.size) and present.min() >= 0 and present.max() <= 1
     return 1.0 if fractions else 0.0
 
 

@@ -282,8 +282,8 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
         if name not in request.columns
     ]
     if others:
-        more = ", ..." if len(others) > MOST_NAMED else ""
-        shell.say(f"Not used: {', '.join(others[:MOST_NAMED])}{more}.")
+        ellipsis = ", ..." if len(others) > MOST_NAMED else ""
+        shell.say(f"Not used: {', '.join(others[:MOST_NAMED])}{ellipsis}.")
 
     label = label_of_some(source.table) if option in ("vote", "judge") else None
     if label and label not in request.columns:

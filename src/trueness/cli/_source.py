@@ -82,9 +82,9 @@ class Source:
         types = dict.fromkeys(self.types, "VARCHAR")
         return scan(self.path, types=types, settings=_IN_ORDER).to_arrow_table()
 
-    def distinct(self, column: str, most: int) -> list[Any]:
+    def distinct(self, column: str, max_values: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
-        return self.table.distinct(column, most)
+        return self.table.distinct(column, max_values)
 
     def reads_as(self, column: str) -> str:
         """What do the words of a column of text mean: numbers, labels or neither?"""

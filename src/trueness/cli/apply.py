@@ -149,8 +149,8 @@ def _columns_of_map(
                 f"This map reads the columns {listing(several)}; leave the score out.",
                 option="score",
             )
-        what = f"This map of {listing(several)}"
-        return [known(source, name, what) for name in several]
+        described_map = f"This map of {listing(several)}"
+        return [known(source, name, described_map) for name in several]
 
     if score is not None:
         return [known(source, score, "This map")]

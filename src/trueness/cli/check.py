@@ -569,7 +569,9 @@ def _contract_of_sentences(
 ) -> Contract:
     """Return the requirements that were typed; the columns are named, or found."""
     source = open_source(file)
-    about_attempts_at_items = [s for s in sentences if s.startswith("pass_")]
+    about_attempts_at_items = [
+        typed for typed in sentences if typed.startswith("pass_")
+    ]
     if are_counts(source.types) or about_attempts_at_items:
         required = tuple(requirement(sentence) for sentence in sentences)
         return Contract(required, label=label, score=score, path="requirements")
@@ -625,16 +627,20 @@ def _check_predictions(
 ) -> Checked:
     """Check the predictions of a file: of all cases, and of the groups."""
     data, count = evidence_of(agreed, file, baseline, invert)
-    whole = count(None)
-    columns_of_groups = dict.fromkeys(r.by for r in agreed.requirements if r.by)
+    evidence = count(None)
+    columns_of_groups = dict.fromkeys(
+        required.by for required in agreed.requirements if required.by
+    )
     groups = {by: count(by) for by in columns_of_groups}
-    checked = _check_evidence(agreed, whole, groups)
-    return checked, cases_note(whole.tally), about(data, whole.tally)
+    checked = _check_evidence(agreed, evidence, groups)
+    return checked, cases_note(evidence.tally), about(data, evidence.tally)
 
 
-def _check_evidence(agreed: Contract, whole: Evidence, groups: dict[str, Any]) -> Check:
+def _check_evidence(
+    agreed: Contract, evidence: Evidence, groups: dict[str, Any]
+) -> Check:
     return check_all(
-        whole,
+        evidence,
         agreed.requirements,
         groups=groups,
         level=agreed.level,
@@ -652,7 +658,7 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
     if baseline:
         logs["the baseline"] = read_evals(baseline)
 
-    whole = _count_log(logs, columns)
+    evidence = _count_log(logs, columns)
     systems = [name for log in logs.values() if (name := system_column(log))]
     names = [*columns.names, *systems]
     groups = {
@@ -660,12 +666,14 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
             group: _count_log(part, columns)
             for group, part in parts_of(logs, by, names).items()
         }
-        for by in dict.fromkeys(r.by for r in agreed.requirements if r.by)
+        for by in dict.fromkeys(
+            required.by for required in agreed.requirements if required.by
+        )
     }
-    checked = _check_evidence(agreed, whole, groups)
-    about_data = about_attempts([file], columns, [whole.tally])
+    checked = _check_evidence(agreed, evidence, groups)
+    about_data = about_attempts([file], columns, [evidence.tally])
 
-    return checked, note("said", text=f"{whole.tally}."), about_data
+    return checked, note("said", text=f"{evidence.tally}."), about_data
 
 
 def _count_log(logs: dict[str, Any], columns: AttemptColumns) -> Evidence:

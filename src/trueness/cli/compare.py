@@ -146,7 +146,7 @@ def compare_command(
 
 
 def _compare_metric(
-    asked: Subject,
+    subject: Subject,
     metric: str | None,
     threshold: float | None,
     effect: str,
@@ -160,7 +160,7 @@ def _compare_metric(
             example="sensitivity",
         )
 
-    if threshold is None and not are_tests(asked.data):
+    if threshold is None and not are_tests(subject.data):
         raise InputError(
             f"The metric {metric} depends on a threshold, and these are scores.",
             option="at",
@@ -168,7 +168,7 @@ def _compare_metric(
         )
 
     return better_by_metric(
-        asked,
+        subject,
         metric,
         threshold=0.5 if threshold is None else threshold,
         effect=effect,
@@ -176,9 +176,9 @@ def _compare_metric(
     )
 
 
-def _compare(asked: Subject, metric: str | None) -> Finding:
+def _compare(subject: Subject, metric: str | None) -> Finding:
     """Compare scores over all thresholds, or tests by a metric."""
-    if metric is not None and not are_tests(asked.data):
+    if metric is not None and not are_tests(subject.data):
         raise InputError(
             f"The metric {metric} needs a threshold, but these columns are scores. "
             "Name the threshold, or leave the metric out to compare AUCs.",
@@ -186,7 +186,7 @@ def _compare(asked: Subject, metric: str | None) -> Finding:
             example="0.5",
         )
 
-    return which_is_better(asked, metric or "")
+    return which_is_better(subject, metric or "")
 
 
 def combine_command(

@@ -232,7 +232,7 @@ def declare_command(
 def _columns_of_groups(data: FileData, claims: list[str]) -> list[str]:
     """Return the column of --by, and those that claims name."""
     columns = [data.request.by] if data.request.by else []
-    columns += [r.by for _, r in read_claims(claims) if r.by]
+    columns += [required.by for _, required in read_claims(claims) if required.by]
     return list(dict.fromkeys(columns))
 
 

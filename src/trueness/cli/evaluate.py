@@ -294,7 +294,7 @@ def _evaluate(
         if score_of_class:
             tallies = count_classes(data, score_of_class)
         else:
-            tallies = {s: count_tally(data, s) for s in data.request.scores}
+            tallies = {score: count_tally(data, score) for score in data.request.scores}
             groups = _count_groups(data)
 
     request = replace(

@@ -146,7 +146,10 @@ def _numbers(law: FermiDirac, rank: list[float] | None) -> dict[str, Any]:
         "mu": law.mu,
         "rank_threshold": law.rank_threshold,
         "auc_se": law.auc_se,
-        "ranks": [{"rank": r, "probability": float(law.probability(r))} for r in ranks],
+        "ranks": [
+            {"rank": shown_rank, "probability": float(law.probability(shown_rank))}
+            for shown_rank in ranks
+        ],
     }
 
 
@@ -167,7 +170,8 @@ def _sentences(law: FermiDirac) -> list[str]:
 def _rank_table(law: FermiDirac, rank: list[float] | None) -> Any:
     """Return P(1 | r) at some ranks."""
     rows = [
-        (f"{r:g}", f"{float(law.probability(r)):.4f}") for r in _shown_ranks(law, rank)
+        (f"{shown_rank:g}", f"{float(law.probability(shown_rank)):.4f}")
+        for shown_rank in _shown_ranks(law, rank)
     ]
     return table("Ranks", ("rank", "P(positive)"), rows)
 

@@ -141,8 +141,8 @@ def data_of_judges(
     known(source, cluster, "--cluster")
 
     if system is not None:
-        gone = f"count_if({quoted(system)} IS NULL), count(*)"
-        ((lost, n),) = source.rows.aggregate(gone).fetchall()
+        missing_and_all = f"count_if({quoted(system)} IS NULL), count(*)"
+        ((lost, n),) = source.rows.aggregate(missing_and_all).fetchall()
         if lost:
             raise InputError(
                 f"system must name a system for every answer; column {system!r} is "
@@ -514,13 +514,17 @@ def rates_of(
 ) -> dict[str, Rate]:
     """What is the true rate of each system that has enough labels or judges?"""
 
-    def rate(p: Panel) -> Rate:
-        return prevalence(p, labelled=labelled, level=level, rng=seed)
+    def rate(panel: Panel) -> Rate:
+        return prevalence(panel, labelled=labelled, level=level, rng=seed)
 
     if len(panels) == 1:
-        return {s: rate(p) for s, p in panels.items()}
+        return {system: rate(panel) for system, panel in panels.items()}
 
-    rates = {s: r for s, r in shell.each_group(panels, rate).items() if r is not None}
+    rates = {
+        system: rate_of_system
+        for system, rate_of_system in shell.each_group(panels, rate).items()
+        if rate_of_system is not None
+    }
     if not rates:
         raise NotEnoughCases("None of the systems has enough labels or judges.")
     return rates

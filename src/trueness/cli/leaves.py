@@ -33,8 +33,8 @@ from trueness.trees.leaves import Leaves
 
 def guess_node(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the column of the leaves when there is no doubt."""
-    free = [c for c in table.kinds if c not in taken]
-    by_name = [c for c in free if c.lower() in NODE_NAMES]
+    free = [column for column in table.kinds if column not in taken]
+    by_name = [column for column in free if column.lower() in NODE_NAMES]
     if len(by_name) == 1 or len(free) == 1:
         return tuple(by_name or free)
     raise not_found("Which column holds the leaves?", table, "node")
@@ -153,7 +153,9 @@ def leaves_command(
         leaves = _count(data, data.rows)
         groups = {}
         if by is not None:
-            groups = {g: _count(data, rows) for g, rows in groups_of(data.rows, by)}
+            groups = {
+                group: _count(data, rows) for group, rows in groups_of(data.rows, by)
+            }
         report = report_on(leaves)
 
     node_column = data.request.scores[0]

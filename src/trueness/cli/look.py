@@ -41,20 +41,32 @@ def look_command(
         "Columns",
         ["column", "holds", "values", "missing", "could be"],
         [
-            [c.name, c.kind, c.distinct, c.missing, ", ".join(c.could_be)]
-            for c in content.columns
+            [
+                column.name,
+                column.kind,
+                column.distinct,
+                column.missing,
+                ", ".join(column.could_be),
+            ]
+            for column in content.columns
         ],
     )
-    remarks = [f"{c.name}: {' '.join(c.remarks)}" for c in content.columns if c.remarks]
+    remarks = [
+        f"{column.name}: {' '.join(column.remarks)}"
+        for column in content.columns
+        if column.remarks
+    ]
     # what only Python answers has no command
-    questions = [q for q in content.questions if q.command]
-    lines = {q.question: _line_to_type(q, file) for q in questions}
+    questions = [question for question in content.questions if question.command]
+    lines = {question.question: _line_to_type(question, file) for question in questions}
 
     return CommandAnswer(
         result={
             "rows": content.rows,
             "columns": content.columns,
-            "questions": [{"question": q, "type": line} for q, line in lines.items()],
+            "questions": [
+                {"question": question, "type": line} for question, line in lines.items()
+            ],
         },
         parts=[
             columns,
@@ -66,13 +78,17 @@ def look_command(
     )
 
 
-def _advice_without_labels(asked: list[LookedQuestion], file: str) -> list[str]:
+def _advice_without_labels(questions: list[LookedQuestion], file: str) -> list[str]:
     """Say how a score is measured, where nobody has labelled a case."""
-    if not asked or any("label" in question.columns for question in asked):
+    if not questions or any("label" in question.columns for question in questions):
         return []
 
     # counts have their labels, and no column to be named
-    scored = [q for q in asked if q.command == "threshold" and "score" in q.columns]
+    scored = [
+        candidate
+        for candidate in questions
+        if candidate.command == "threshold" and "score" in candidate.columns
+    ]
     if not scored:
         return []
 

@@ -46,7 +46,9 @@ def _list_metrics(ctx: typer.Context, wanted: bool) -> None:
     if not wanted:
         return
 
-    meanings = {name: m.question for name, m in {**METRICS, **COUNTS}.items()}
+    meanings = {
+        name: definition.question for name, definition in {**METRICS, **COUNTS}.items()
+    }
     for name, family in METRIC_FAMILIES.items():
         parameters = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
         documentation = (family.__doc__ or "").strip()

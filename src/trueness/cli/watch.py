@@ -315,9 +315,9 @@ def _turned(
     return replace(columns, pivot=float(pivot))
 
 
-def _continue(state: Path, asked: NewWatch, restart: bool) -> Watch:
+def _continue(state: Path, new_watch: NewWatch, restart: bool) -> Watch:
     """Go on with the watch of a file, which asks nothing new."""
-    if asked.is_asked_for:
+    if new_watch.is_asked_for:
         raise InputError(
             f"{state} already holds a watch. Leave out the metric and its bound, or "
             "name another file.",

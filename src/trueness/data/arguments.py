@@ -126,21 +126,21 @@ def count_arguments(
 
 
 def _of_arrays(
-    name: str, takes: str, labels: Column, others: list[Any], words: Words
+    name: str, takes: str, labels: Column, others: list[Any], keywords: Words
 ) -> CountedArguments:
     """Count arrays of labels and scores; what follows them is left to the analysis."""
     if name == "rater_agreement" and _is_one_column(others):
         # as in cohen_kappa_score(y1, y2): ratings have no labels beside them
         raters = {"rater 1": labels, "rater 2": others[0]}
-        return CountedArguments(panel(None, raters, **words), tuple(others[1:]))
+        return CountedArguments(panel(None, raters, **keywords), tuple(others[1:]))
 
     number = 1
     if takes != "tally" and not isinstance(others[0], Mapping):
         number = _leading_columns(others)
 
-    scores, remarks = _scores(labels, others[:number], name, takes, words)
+    scores, remarks = _scores(labels, others[:number], name, takes, keywords)
     count = panel if isinstance(scores, Mapping) else tally_in_place
-    counts = count(labels, scores, **words)
+    counts = count(labels, scores, **keywords)
     return CountedArguments(counts, tuple(others[number:]), remarks)
 
 
@@ -169,10 +169,12 @@ def _is_model(data: object) -> bool:
     return hasattr(data, "predict_proba") or hasattr(data, "decision_function")
 
 
-def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedArguments:
+def _of_model(
+    name: str, model: Any, other_arguments: list[Any], keywords: Words
+) -> CountedArguments:
     """Count the scores of a classifier: ``evaluate(model, X, y)``."""
-    features = rest[0]
-    truth = rest[1]
+    features = other_arguments[0]
+    truth = other_arguments[1]
     classes = list(getattr(model, "classes_", ()))
     if len(classes) > 2:
         raise InputError(
@@ -180,7 +182,7 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
             example=PythonCode("trueness.one_vs_rest(y, model.predict_proba(X))"),
         )
 
-    positive = _positive_label(truth, words.get("positive"))
+    positive = _positive_label(truth, keywords.get("positive"))
     if classes and positive not in classes:
         raise InputError(
             f"The positive label must be a class of the model, {listing(classes)}; "
@@ -198,7 +200,9 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
         if positive_class == 0:
             scores = -scores
 
-    return CountedArguments(tally(truth, scores, **words), tuple(rest[2:]))
+    return CountedArguments(
+        tally(truth, scores, **keywords), tuple(other_arguments[2:])
+    )
 
 
 def _positive_label(truth: Column, positive: LabelValue) -> Any:
@@ -209,10 +213,10 @@ def _positive_label(truth: Column, positive: LabelValue) -> Any:
         ).positive
 
 
-def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
+def _in_our_words(args: Args, keywords: Words, name: str) -> tuple[Args, Words]:
     """Give the arguments and the keywords as ``tally`` and ``panel`` have them."""
     ours: Words = {}
-    for word, value in words.items():
+    for word, value in keywords.items():
         plain = _SYNONYMS.get(word, word)
         if plain in ours:
             raise InputError(
@@ -226,7 +230,7 @@ def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
     return (*args[:1], *named, *args[1:]), ours
 
 
-def _needs(name: str, takes: str, found: str) -> InputError:
+def _needs(name: str, takes: str, what_was_passed: str) -> InputError:
     """Make the error of a call without data, or with something else."""
     counts = "a tally"
     with_arrays = f"trueness.{name}(y_true, y_score)"
@@ -238,7 +242,8 @@ def _needs(name: str, takes: str, found: str) -> InputError:
         with_frame = f'trueness.{name}(frame, label="y", scores=["a", "b"])'
 
     return InputError(
-        f"{name} needs {counts}, or labels and scores, or a frame; found {found}.",
+        f"{name} needs {counts}, or labels and scores, or a frame; found "
+        f"{what_was_passed}.",
         example=PythonCode(f"{with_arrays} or {with_frame}"),
     )
 
@@ -276,7 +281,7 @@ def _size_of_column(argument: Any) -> int:
 
 
 def _scores(
-    labels: Column, columns: list[Any], name: str, takes: str, words: Words
+    labels: Column, columns: list[Any], name: str, takes: str, keywords: Words
 ) -> tuple[Any, tuple[str, ...]]:
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
@@ -290,14 +295,14 @@ def _scores(
 
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) == 2:
-        return _scores_of_matrix(labels, only, name, takes, words)
+        return _scores_of_matrix(labels, only, name, takes, keywords)
     if takes == "panel":
         return {"C1": only}, ()
     return only, ()
 
 
 def _scores_of_matrix(
-    labels: Column, matrix: Any, name: str, takes: str, words: Words
+    labels: Column, matrix: Any, name: str, takes: str, keywords: Words
 ) -> tuple[Any, tuple[str, ...]]:
     """Return the one score in a matrix, or its columns by name, and remarks on them."""
     if on_device(matrix):
@@ -318,7 +323,7 @@ def _scores_of_matrix(
 
     if table.shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
         # two columns that add up to 1 are what ``predict_proba`` returns
-        return _probability_of_positive(labels, table, words.get("positive"))
+        return _probability_of_positive(labels, table, keywords.get("positive"))
 
     return several_columns(table), ()
 
@@ -367,11 +372,11 @@ def _place_of_class(labels: Array, positive_class: str) -> int:
 
 
 def _of_table(
-    name: str, data: Any, takes: str, words: Words, rest: Args
+    name: str, data: Any, takes: str, keywords: Words, other_arguments: Args
 ) -> CountedArguments:
     """Count the columns of a table that are named, or that are found."""
-    score = words.pop("score", None)
-    several = words.pop("scores", None)
+    score = keywords.pop("score", None)
+    several = keywords.pop("scores", None)
     if score is not None and several is not None:
         raise InputError(
             "score and scores both name the columns; leave one of them out.",
@@ -379,29 +384,31 @@ def _of_table(
         )
 
     chosen = score if several is None else several
-    data = without_total_row(data, words.get("label"))
+    data = without_total_row(data, keywords.get("label"))
     names_in_data = column_names(data)
     remarks: tuple[str, ...] = ()
 
     # a table of counts needs no search: its columns have names of their own
     holds_counts = chosen in (None, "score") and are_counts(names_in_data)
-    if not holds_counts or words.get("label") is not None:
-        columns = _find(name, takes, data, names_in_data, chosen, words)
-        words["label"] = columns.label
+    if not holds_counts or keywords.get("label") is not None:
+        columns = _find(name, takes, data, names_in_data, chosen, keywords)
+        keywords["label"] = columns.label
         if columns.count is not None:
-            words["count"] = columns.count
+            keywords["count"] = columns.count
         if chosen is None:
             chosen = _as_chosen(columns.scores, takes)
         remarks = columns.remarks
 
-        _refuse_long_table(name, takes, data, columns, words)
+        _refuse_long_table(name, takes, data, columns, keywords)
 
     if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
         names = [chosen] if isinstance(chosen, str) else chosen
-        return CountedArguments(panel(data, names, **words), rest, remarks)
+        return CountedArguments(
+            panel(data, names, **keywords), other_arguments, remarks
+        )
 
-    counts = tally(data, score=chosen, **words)
-    return CountedArguments(counts, rest, remarks, str(chosen or ""))
+    counts = tally(data, score=chosen, **keywords)
+    return CountedArguments(counts, other_arguments, remarks, str(chosen or ""))
 
 
 def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
@@ -412,10 +419,10 @@ def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
 
 
 def _refuse_long_table(
-    name: str, takes: str, data: Any, columns: FoundColumns, words: Words
+    name: str, takes: str, data: Any, columns: FoundColumns, keywords: Words
 ) -> None:
     """Stop at a table with several rows for each case, of which nobody said so."""
-    says_so = words.get("cluster") is not None or words.get("count") is not None
+    says_so = keywords.get("cluster") is not None or keywords.get("count") is not None
     if says_so or not isinstance(columns.label, str):
         return
     if not columns.guessed and not _is_quick_to_look_at(data):
@@ -446,23 +453,23 @@ def _find(
     data: Any,
     names: Sequence[str],
     chosen: str | Sequence[str] | None,
-    words: Words,
+    keywords: Words,
 ) -> FoundColumns:
     """Find the columns that nobody named.
 
     ``names`` are the columns of the data, ``chosen`` the scores that were named.
     """
     named_scores = _several(chosen)
-    label = words.get("label")
+    label = keywords.get("label")
     may_lack_labels = name in _OF_VERDICTS or name in _WITHOUT_LABELS
     # label=None is an answer, too: there are no labels
-    finds_label = "label" not in words and not may_lack_labels
+    finds_label = "label" not in keywords and not may_lack_labels
     if named_scores and not finds_label:
         return FoundColumns(label, named_scores)
 
-    other_columns = _columns_with_other_roles(words)
+    other_columns = _columns_with_other_roles(keywords)
     table = table_of(data)
-    if finds_label and _does_without(name, words):
+    if finds_label and _does_without(name, keywords):
         finds_label = not has_no_label(table, {*named_scores, *other_columns})
     if label is None and may_lack_labels:
         label = _label_of_few(table, names)
@@ -476,18 +483,18 @@ def _find(
             option="test" if name in _OF_VERDICTS else "score",
             needs_label=finds_label,
             taken=other_columns,
-            positive=words.get("positive"),
+            positive=keywords.get("positive"),
         )
     except InputError as error:
         # which function was called, where several are in a script
         message = f"{name}: {error.message}{_advice_on_columns(data, table, error)}"
         raise InputError(message, option=error.option, choices=error.choices) from None
 
-    if label is not None and words.get("label") is None:  # found by its few values
+    if label is not None and keywords.get("label") is None:  # found by its few values
         guessed = (f"label {names_of([label])}", *columns.guessed)
         columns = replace(columns, guessed=guessed)
 
-    if words.get("count") is None and not may_lack_labels:
+    if keywords.get("count") is None and not may_lack_labels:
         count = count_column(table, columns.label, columns.scores, other_columns)
         columns = replace(columns, count=count)
 
@@ -503,9 +510,9 @@ def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _columns_with_other_roles(words: Words) -> list[str]:
+def _columns_with_other_roles(keywords: Words) -> list[str]:
     """Return the columns that are named as counts, weights, clusters or groups."""
-    named = [words.get(role) for role in ("count", "weight", "cluster", "by")]
+    named = [keywords.get(role) for role in ("count", "weight", "cluster", "by")]
     return [column_name for column_name in named if isinstance(column_name, str)]
 
 
@@ -517,9 +524,9 @@ def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
     return label_of_some(table)
 
 
-def _does_without(name: str, words: Words) -> bool:
+def _does_without(name: str, keywords: Words) -> bool:
     """Is there an answer without labels, or are they expected from a map?"""
-    unlabelled = words.get("unlabelled")
+    unlabelled = keywords.get("unlabelled")
     labels_expected = unlabelled is not None and not isinstance(unlabelled, str)
     return name in _ANSWERS_WITHOUT or labels_expected
 
@@ -539,7 +546,7 @@ def _odd_words(data: Any, table: DataTable) -> str:
     for name, kind in table.kinds.items():
         if kind != TEXT:
             continue
-        values = columns_of(data, [name], most=MOST_ROWS)[name].tolist()
+        values = columns_of(data, [name], max_rows=MOST_ROWS)[name].tolist()
         odd_words = cleaning.few_words(values, rows=False)
         if odd_words:
             sentences.append(

@@ -388,11 +388,11 @@ def has_text(values: Array) -> bool:
 
 def meaning(values: Sequence[Any]) -> str:
     """Are these values of text "labels", "numbers", "missing", or else "text"?"""
-    known = [str(value) for value in values if not is_missing_word(value)]
-    if not known:
+    present = [str(value) for value in values if not is_missing_word(value)]
+    if not present:
         return "missing"
 
-    distinct = list(dict.fromkeys(known))
+    distinct = list(dict.fromkeys(present))
     spellings = list(dict.fromkeys(folded(value) for value in distinct))
     missing, totals = _no_labels(spellings, None)
     labels = [word for word in spellings if word not in missing | totals]
@@ -528,8 +528,8 @@ def holds_verdicts(values: Array, positive: LabelValue) -> bool:
 
     Two words are verdicts where they are a known pair, or where one is ``positive``.
     """
-    known = values[~_columns.missing(values)].tolist()
-    distinct = list(dict.fromkeys(str(v) for v in known))
+    present = values[~_columns.missing(values)].tolist()
+    distinct = list(dict.fromkeys(str(v) for v in present))
     if len(distinct) > 100:  # scores
         return False
 
@@ -581,8 +581,8 @@ def read_verdicts(
 
 def ask_for_positive(values: Array, what: str) -> None:
     """Stop at two words that are no known pair: which of them is positive?"""
-    known = values[~_columns.missing(values)].tolist()
-    distinct = dict.fromkeys(map(str, known))
+    present = values[~_columns.missing(values)].tolist()
+    distinct = dict.fromkeys(map(str, present))
     verdicts = sorted(value for value in distinct if not is_missing_word(value))
     spellings = {folded(verdict) for verdict in verdicts}
     if len(spellings) != 2 or any(map(_is_number, spellings)):

@@ -331,11 +331,11 @@ def _are_fractions(table: DataTable, columns: Sequence[str]) -> bool:
 def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of fractions, which could be scores."""
     return [
-        c
-        for c in _free(table, taken)
-        if (table.kinds[c] == REAL or _is_text_of_numbers(table, c))
-        and not is_test(table, c)
-        and table.distinct(c, 1)
+        column
+        for column in _free(table, taken)
+        if (table.kinds[column] == REAL or _is_text_of_numbers(table, column))
+        and not is_test(table, column)
+        and table.distinct(column, 1)
     ]
 
 
@@ -349,7 +349,7 @@ def _is_text_of_numbers(table: DataTable, column: str) -> bool:
 
 def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the columns of verdicts beside the label: 0 and 1, or known pairs."""
-    return tuple(c for c in _free(table, taken) if is_test(table, c))
+    return tuple(column for column in _free(table, taken) if is_test(table, column))
 
 
 def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
@@ -469,22 +469,22 @@ def _why_text_is_no_score(table: DataTable, column: str) -> str:
     return ""
 
 
-def names_of(columns: Iterable[str], most: int = 12) -> str:
+def names_of(columns: Iterable[str], max_names: int = 12) -> str:
     """Write names of columns, which may be long, for people."""
     names = list(columns)
-    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:most])
-    more = len(names) - most
-    return f"{quoted} and {more} more" if more > 0 else quoted
+    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:max_names])
+    not_named = len(names) - max_names
+    return f"{quoted} and {not_named} more" if not_named > 0 else quoted
 
 
 def _free(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the columns without a role that are no identifiers, weights or counts."""
     return [
-        c
-        for c in table.kinds
-        if c not in taken
-        and not _is_called_like_an_identifier(c)
-        and c.lower() not in (*WEIGHT_NAMES, *COUNT_NAMES)
+        column
+        for column in table.kinds
+        if column not in taken
+        and not _is_called_like_an_identifier(column)
+        and column.lower() not in (*WEIGHT_NAMES, *COUNT_NAMES)
     ]
 
 
@@ -498,31 +498,32 @@ def _is_called_like_an_identifier(column: str) -> bool:
 
 def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of numbers that are called like a score."""
-    free = [c for c in table.kinds if c not in taken]
+    free = [column for column in table.kinds if column not in taken]
     numbers = [
-        c
-        for c in free
-        if table.kinds[c] in (WHOLE, REAL) or table.reads_as(c) == "numbers"
+        column
+        for column in free
+        if table.kinds[column] in (WHOLE, REAL) or table.reads_as(column) == "numbers"
     ]
-    exact = [c for c in numbers if c.lower() in SCORE_NAMES]
+    exact = [column for column in numbers if column.lower() in SCORE_NAMES]
     if len(exact) == 1 or (exact and len(exact) == len(numbers)):
         return exact
 
     return [
-        c
-        for c in numbers
-        if (_words_of(c) & _SCORE_WORDS) or _plain_name(c) in _PREDICTION_NAMES
+        column
+        for column in numbers
+        if (_words_of(column) & _SCORE_WORDS)
+        or _plain_name(column) in _PREDICTION_NAMES
     ]
 
 
 def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of whole numbers with more than two values."""
     return [
-        c
-        for c in _free(table, taken)
-        if table.kinds[c] == WHOLE
-        and len(table.distinct(c, 2)) > 2
-        and not _numbers_the_rows(table, c)
+        column
+        for column in _free(table, taken)
+        if table.kinds[column] == WHOLE
+        and len(table.distinct(column, 2)) > 2
+        and not _numbers_the_rows(table, column)
     ]
 
 
@@ -578,29 +579,35 @@ class FrameTable:
     def kinds(self) -> Mapping[str, str]:
         """Return what each column holds."""
         unread = engines.unread_columns(self._data)
-        readable = [c for c in engines.column_names(self._data) if c not in unread]
-        self._columns = engines.columns_of(self._data, readable, most=self._most)
-        kinds = {c: _kind_of(values) for c, values in self._columns.items()}
+        readable = [
+            column
+            for column in engines.column_names(self._data)
+            if column not in unread
+        ]
+        self._columns = engines.columns_of(self._data, readable, max_rows=self._most)
+        kinds = {column: _kind_of(values) for column, values in self._columns.items()}
         return kinds | dict.fromkeys(unread, OTHER)
 
     @cached_property
     def _known(self) -> dict[str, Array]:
         """Return the values of each column without missing ones."""
-        return {c: v[~_columns.missing(v)] for c, v in self._readable.items()}
+        return {column: v[~_columns.missing(v)] for column, v in self._readable.items()}
 
     @property
     def _readable(self) -> Mapping[str, Array]:
         kinds = self.kinds  # the columns are read for it
-        return {c: v for c, v in self._columns.items() if kinds[c] != OTHER}
+        return {
+            column: v for column, v in self._columns.items() if kinds[column] != OTHER
+        }
 
-    def distinct(self, column: str, most: int) -> list[Any]:
+    def distinct(self, column: str, max_values: int) -> list[Any]:
         """Return the values of a column, at most one more than asked for."""
         if self.kinds[column] == OTHER:
-            return [None] * (most + 1)
+            return [None] * (max_values + 1)
 
         left = self._known[column]
         values: list[Any] = []
-        while left.size and len(values) <= most:
+        while left.size and len(values) <= max_values:
             values.append(plain(left[0]))
             left = left[left != left[0]]
 
@@ -614,23 +621,27 @@ class FrameTable:
 
     def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
         """Return the least and the largest value of columns of numbers."""
-        known = [self._known[c] for c in columns]
+        known = [self._known[column] for column in columns]
         return [(v.min(), v.max()) if v.size else (None, None) for v in known]
 
     def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
         """Return how many rows there are, and how many differ in these columns."""
-        rows = list(zip(*(self._columns[c].tolist() for c in columns), strict=True))
+        rows = list(
+            zip(*(self._columns[column].tolist() for column in columns), strict=True)
+        )
         return len(rows), len({str(row) for row in rows})
 
     def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
         """Return how many rows there are, and how many values each column has."""
-        number = {c: number_of_values(self._known[c]) for c in columns}
+        number = {column: number_of_values(self._known[column]) for column in columns}
         return max(map(len, self._columns.values()), default=0), number
 
-    def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
+    def repeated_cases(
+        self, case: str, columns_of_part: str, label: str
+    ) -> RepeatedCases:
         """Count the cases, their parts and their labels, by the names of columns."""
         columns = self._columns
-        return count_repeats(columns[case], columns[part], columns[label])
+        return count_repeats(columns[case], columns[columns_of_part], columns[label])
 
     def add_up_to_one(self, first: str, second: str) -> bool:
         """Do two columns of numbers add up to 1 in each row, up to rounding?"""
@@ -642,9 +653,9 @@ class FrameTable:
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
         return [
-            c
-            for c, values in self._readable.items()
-            if 2 * self._known[c].size < values.size
+            column
+            for column, values in self._readable.items()
+            if 2 * self._known[column].size < values.size
         ]
 
 
@@ -684,9 +695,11 @@ def count_column(
     """
     taken = {label, *scores, *taken}
     counts = [
-        c
-        for c in table.kinds
-        if c not in taken and c.lower() in COUNT_NAMES and table.kinds[c] == WHOLE
+        column
+        for column in table.kinds
+        if column not in taken
+        and column.lower() in COUNT_NAMES
+        and table.kinds[column] == WHOLE
     ]
     if len(counts) != 1 or label is None or not scores:
         return None
@@ -711,24 +724,34 @@ def count_remark(count: str | None) -> tuple[str, ...]:
 
 
 def unused_columns(
-    table: DataTable, found: FoundColumns, taken: Iterable[str | None]
+    table: DataTable, roles: FoundColumns, taken: Iterable[str | None]
 ) -> FoundColumns:
     """Remark on columns that may be numbers of cases or weights, and were not used."""
-    taken = {*taken, found.count}
-    free = [c for c in table.kinds if c not in (found.label, *found.scores, *taken)]
-    counts = [c for c in free if c.lower() in COUNT_NAMES and table.kinds[c] == WHOLE]
+    taken = {*taken, roles.count}
+    free = [
+        column
+        for column in table.kinds
+        if column not in (roles.label, *roles.scores, *taken)
+    ]
+    counts = [
+        column
+        for column in free
+        if column.lower() in COUNT_NAMES and table.kinds[column] == WHOLE
+    ]
     weights = [
-        c for c in free if c.lower() in WEIGHT_NAMES and table.kinds[c] in (WHOLE, REAL)
+        column
+        for column in free
+        if column.lower() in WEIGHT_NAMES and table.kinds[column] in (WHOLE, REAL)
     ]
     remarks = [
-        f"Every row counts as one case. If column {c!r} holds numbers of cases, type "
-        f'count="{c}".'
-        for c in counts[:1]
+        f"Every row counts as one case. If column {column!r} holds numbers of cases, "
+        f'type count="{column}".'
+        for column in counts[:1]
     ]
     remarks += [
-        f"Every case has the same weight. If column {c!r} holds weights, type "
-        f'weight="{c}".'
-        for c in weights[:1]
+        f"Every case has the same weight. If column {column!r} holds weights, type "
+        f'weight="{column}".'
+        for column in weights[:1]
     ]
 
-    return replace(found, unused=tuple(remarks))
+    return replace(roles, unused=tuple(remarks))

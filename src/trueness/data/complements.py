@@ -39,8 +39,12 @@ def complement_of_positive(
 
     negative_words, positive_words = words_of_classes
     for by_last_word in columns.values():
-        negative = [c for word, c in by_last_word.items() if word in negative_words]
-        positives = [c for word, c in by_last_word.items() if word in positive_words]
+        negative = [
+            column for word, column in by_last_word.items() if word in negative_words
+        ]
+        positives = [
+            column for word, column in by_last_word.items() if word in positive_words
+        ]
         is_pair = len(by_last_word) == len(negative) + len(positives) == 2
         if is_pair and negative and table.add_up_to_one(negative[0], positives[0]):
             return negative[0]
@@ -69,16 +73,16 @@ def _class_words(
     try:
         with cleaning.listening():  # what is read is told when labels are counted
             values = np.array(classes, dtype=object)
-            known = cleaning.read_label_column(values, positive, "label").positive
+            known_words = cleaning.read_label_column(values, positive, "label").positive
     except InputError:
         return None
 
-    others = [value for value in classes if value != known]
+    others = [value for value in classes if value != known_words]
     if len(classes) != 2 or len(others) != 1:
         return None
 
     negative = _word_of(others[0])
-    positive_word = _word_of(known)
+    positive_word = _word_of(known_words)
     if {negative, positive_word} & _POSITIVE_WORDS and positive_word in _NEGATIVE_WORDS:
         # the class that is usually negative was named as the positive one
         return _POSITIVE_WORDS | {negative}, _NEGATIVE_WORDS | {positive_word}

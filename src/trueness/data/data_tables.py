@@ -26,7 +26,7 @@ class DataTable(Protocol):
         """Return what each column holds, a constant of this module."""
         ...
 
-    def distinct(self, column: str, most: int) -> list[Any]:
+    def distinct(self, column: str, max_values: int) -> list[Any]:
         """Return the values of a column without missing ones, at most one too many."""
         ...
 

@@ -112,7 +112,7 @@ def column_names(frame: Frame) -> list[str]:
     except (TypeError, ValueError):  # Narwhals refuses duplicate names
         # the columns of an Arrow table are arrays, beside their names
         native = getattr(frame, "column_names", getattr(frame, "columns", ()))
-        return [str(c) for c in native]
+        return [str(column) for column in native]
 
 
 def is_lazy(opened: object) -> TypeIs[nw.LazyFrame[Any]]:
@@ -179,8 +179,12 @@ def unread_columns(data: Frame) -> dict[str, str]:
     if not is_lazy(opened):
         return {}
 
-    contents = {c: unread_content(k) for c, k in opened.collect_schema().items()}
-    return {c: content for c, content in contents.items() if content is not None}
+    contents = {
+        column: unread_content(k) for column, k in opened.collect_schema().items()
+    }
+    return {
+        column: content for column, content in contents.items() if content is not None
+    }
 
 
 def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:
@@ -263,9 +267,9 @@ def read(
 
 
 def columns_of(
-    data: Frame, names: Sequence[str] | None = None, most: int | None = None
+    data: Frame, names: Sequence[str] | None = None, max_rows: int | None = None
 ) -> dict[str, Array]:
-    """Read some columns, or all, of a frame or a mapping; ``most`` of the rows."""
+    """Read some columns, or all, of a frame or a mapping; ``max_rows`` of the rows."""
     opened: Any
     if isinstance(data, Mapping):
         opened = {str(name): values for name, values in data.items()}
@@ -278,19 +282,19 @@ def columns_of(
     chosen = [_columns.there(name, existing) for name in dict.fromkeys(names)]
 
     if is_lazy(opened):
-        return _columns_of_lazy(opened, chosen, most)
-    return {name: column(opened[name], name)[:most] for name in chosen}
+        return _columns_of_lazy(opened, chosen, max_rows)
+    return {name: column(opened[name], name)[:max_rows] for name in chosen}
 
 
 def _columns_of_lazy(
-    lazy: Any, names: Sequence[str], most: int | None
+    lazy: Any, names: Sequence[str], max_rows: int | None
 ) -> dict[str, Array]:
     """Ask an engine for columns, at most so many rows of them."""
     # by number: a name may mean all columns, or a pattern, to an engine
     name_of_key = {f"c{number}": name for number, name in enumerate(names)}
     rows = by_role(lazy, name_of_key)
-    if most is not None:
-        rows = rows.head(most)
+    if max_rows is not None:
+        rows = rows.head(max_rows)
 
     sent = collect(rows)
     return {name: column(sent[key], name) for key, name in name_of_key.items()}
@@ -429,8 +433,8 @@ def label_values(frame: Frame, label: str) -> list[Any]:
         values = opened[label].unique()
 
     distinct = column(values, label)
-    known = distinct[~_columns.missing(distinct)]
-    return [plain(v) for v in dict.fromkeys(_columns.hashable(known, label))]
+    present = distinct[~_columns.missing(distinct)]
+    return [plain(v) for v in dict.fromkeys(_columns.hashable(present, label))]
 
 
 def _scores(values: nw.Series[Any], what: str, cases: Ints, allow_nan: bool) -> Array:
@@ -537,11 +541,11 @@ def reading() -> Iterator[Callable[[], None]]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def first_lines(err: BaseException, most: int = 400) -> str:
+def first_lines(err: BaseException, max_letters: int = 400) -> str:
     """Return the beginning of an engine's message without its stack trace."""
     text = " ".join(str(err).split("\n\tat ")[0].split("\nJVM stacktrace")[0].split())
     text = without_password(text)
-    return text if len(text) <= most else f"{text[:most]} ..."
+    return text if len(text) <= max_letters else f"{text[:max_letters]} ..."
 
 
 def without_password(text: str) -> str:

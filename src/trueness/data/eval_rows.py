@@ -139,7 +139,7 @@ def system_column(data: Frame | VerdictLog) -> str | None:
 def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
     """Stop where attempts of several systems at one item would be taken as one's."""
     several = list(dict.fromkeys(map(_name, names.tolist())))
-    pairs = {(_name(i), _name(s)) for i, s in zip(items, names, strict=True)}
+    pairs = {(_name(i), _name(system)) for i, system in zip(items, names, strict=True)}
     if len(several) < 2 or len(pairs) == len({item for item, _ in pairs}):
         return
 

@@ -194,7 +194,7 @@ def _is_declaration(file: str) -> bool:
     return beginning.startswith(_DECLARATION)
 
 
-def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnection:
+def _connect(places: Sequence[str], settings: Mapping[str, str]) -> DuckDBPyConnection:
     """Connect to an engine of its own, with what these places need loaded."""
     duckdb = required("duckdb", "files")
     # needed before an extension can be loaded; the others may belong to an extension
@@ -205,7 +205,7 @@ def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnect
         "autoinstall_known_extensions": False,  # no network without being asked
         # of this connection alone; DuckDB makes it when memory does not suffice
         "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
-        **{k: given[k] for k in early if k in given},
+        **{k: settings[k] for k in early if k in settings},
     }
 
     with reading():
@@ -217,7 +217,7 @@ def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnect
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
 
-        if "threads" in given:
+        if "threads" in settings:
             with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
                 connection.execute("SET async_threads = 1")
 
@@ -338,13 +338,17 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         ).fetchall()
         columns = {name: set(of_file) for name, of_file in rows}
     elif kind == "json":
-        names = [connection.read_json(f, sample_size=1000).columns for f in files]
+        names = [connection.read_json(file, sample_size=1000).columns for file in files]
         columns = dict(zip(files, map(set, names), strict=True))
     else:
         read = csv_reader(connection, files, None)
-        columns = {f: set(read([f], sample_size="1000").columns) for f in files}
+        columns = {
+            file: set(read([file], sample_size="1000").columns) for file in files
+        }
 
-    usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
+    # most files are taken to be right, and the others to be odd
+    files_by_columns = Counter(frozenset(of_file) for of_file in columns.values())
+    ((usual, _),) = files_by_columns.most_common(1)
     odd = sorted(name for name, of_file in columns.items() if of_file != usual)
     if odd:
         raise InputError(
@@ -405,7 +409,7 @@ def _literal(file: str) -> str:
 def meant_by(place: str) -> list[str]:
     """Which files does a name stand for: itself, a pattern, or all of a folder?"""
     if os.path.isdir(place):
-        return sorted(str(p) for p in Path(place).rglob("*") if p.is_file())
+        return sorted(str(path) for path in Path(place).rglob("*") if path.is_file())
     return [place] if os.path.exists(place) else sorted(glob(place, recursive=True))
 
 
@@ -421,7 +425,11 @@ def _files(place: str) -> list[str]:
         return files
 
     # Spark and others leave _SUCCESS, .crc and the like beside the data
-    of_data = [f for f in files if os.path.basename(f)[0] not in "._" and _format(f)]
+    of_data = [
+        file
+        for file in files
+        if os.path.basename(file)[0] not in "._" and _format(file)
+    ]
     if not of_data:
         raise InputError(f"There are no files with {listing(_FORMATS, 9)} in {place}.")
     return of_data
@@ -441,7 +449,7 @@ def _parquet(
 ) -> DuckDBPyRelation:
     """Read Parquet files; of counts with the sampling design that they state."""
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
-    folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
+    folders = all("=" in os.path.basename(os.path.dirname(file)) for file in files)
     rows = connection.read_parquet(
         files, union_by_name=union_by_name, hive_partitioning=folders
     )
@@ -519,9 +527,9 @@ def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bo
     return len(first_rows) == 1 and len(set(first_rows[0])) == 1
 
 
-def _design(said: Mapping[str, Any] | None) -> str:
+def _design(stored: Mapping[str, Any] | None) -> str:
     """Write columns that say of counts how their cases came."""
-    known = {k: v for k, v in (said or {}).items() if k in DESIGN and v is not None}
+    known = {k: v for k, v in (stored or {}).items() if k in DESIGN and v is not None}
     return "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in known.items())
 
 
@@ -542,8 +550,10 @@ def is_data(path: Path) -> bool:
 
     # what Trueness has written itself names its format at the beginning
     ours = b'"format"' in head or b'"trueness"' in head
-    known = bool(_format(path.name)) or ending in _DATABASES
-    return known and bool(head) and (not ours or b'"trueness": "counts"' in head)
+    holds_counts = b'"trueness": "counts"' in head
+    is_readable = bool(_format(path.name)) or ending in _DATABASES
+
+    return is_readable and bool(head) and (not ours or holds_counts)
 
 
 def _begins(place: str, size: int = 16) -> bytes:

@@ -108,30 +108,34 @@ class Look(Record):
 
     def could_be(self, role: str) -> list[str]:
         """Which columns could be this, as what they are likeliest to be?"""
-        return [c.name for c in self.columns if c.could_be[:1] == (role,)]
+        return [
+            column.name for column in self.columns if column.could_be[:1] == (role,)
+        ]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a frame with one row for each column."""
         table = {
-            "name": [c.name for c in self.columns],
-            "kind": [c.kind for c in self.columns],
-            "distinct": [c.distinct for c in self.columns],
-            "missing": [c.missing for c in self.columns],
-            "could_be": [", ".join(c.could_be) for c in self.columns],
-            "remarks": [" ".join(c.remarks) for c in self.columns],
+            "name": [column.name for column in self.columns],
+            "kind": [column.kind for column in self.columns],
+            "distinct": [column.distinct for column in self.columns],
+            "missing": [column.missing for column in self.columns],
+            "could_be": [", ".join(column.could_be) for column in self.columns],
+            "remarks": [" ".join(column.remarks) for column in self.columns],
         }
 
         return native_frame(table, backend)
 
     def __repr__(self) -> str:
         """One line a column, then what can be asked."""
-        lines = [f"  {shown(c.name, 40)}: {c}" for c in self.columns]
-        questions = [f"  {q.question} {q.call}" for q in self.questions]
+        lines = [f"  {shown(column.name, 40)}: {column}" for column in self.columns]
+        questions = [
+            f"  {question.question} {question.call}" for question in self.questions
+        ]
         return "\n".join([f"Look at {counted(self.rows, 'row')}:", *lines, *questions])
 
     def _repr_html_(self) -> str:
-        rows = [(c.name, str(c)) for c in self.columns]
-        questions = [(q.question, q.call) for q in self.questions]
+        rows = [(column.name, str(column)) for column in self.columns]
+        questions = [(question.question, question.call) for question in self.questions]
         return html_table(("column", "what it holds"), rows) + html_table(
             ("question", "type"), questions
         )
@@ -174,7 +178,7 @@ def _look_at_table(frame: Frame) -> Look:
     table, _ = engines.with_text_names(frame, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
-    columns = engines.columns_of(table, names, most=MOST_ROWS) if names else {}
+    columns = engines.columns_of(table, names, max_rows=MOST_ROWS) if names else {}
     if not columns:
         raise NotEnoughCases("look needs columns of numbers or text; found none.")
 
@@ -503,7 +507,7 @@ def _questions_of_readers(
     items: Sequence[str],
 ) -> tuple[LookedQuestion, ...]:
     """What can be asked of a study of readers?"""
-    numbers = [c.name for c in looked if c.kind.endswith("numbers")]
+    numbers = [column.name for column in looked if column.kind.endswith("numbers")]
     others = {*_STUDY, *labels, *items}
     ratings = [name for name in (*scores, *numbers) if name not in others]
     if not ratings:
@@ -581,12 +585,18 @@ def _design_arguments(
 
     # two clusters say nothing: of several columns the finest, and none of two values
     repeated_items = [
-        c for c in by_role.get("item", ()) if c.distinct < rows - c.missing
+        column
+        for column in by_role.get("item", ())
+        if column.distinct < rows - column.missing
     ]
-    clusters = [c for c in by_role.get("cluster", repeated_items) if c.distinct > 2]
+    clusters = [
+        column
+        for column in by_role.get("cluster", repeated_items)
+        if column.distinct > 2
+    ]
     if clusters:
-        arguments["cluster"] = max(clusters, key=lambda c: c.distinct).name
-    if any(c.missing for c in by_role.get("score", ())):
+        arguments["cluster"] = max(clusters, key=lambda column: column.distinct).name
+    if any(column.missing for column in by_role.get("score", ())):
         arguments["missing_scores"] = "drop"
 
     return arguments
@@ -601,9 +611,9 @@ def _questions_of_one_score(
         LookedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
     ]
     groups = [
-        c.name
-        for c in looked
-        if "group" in c.could_be and c.name not in design.values()
+        column.name
+        for column in looked
+        if "group" in column.could_be and column.name not in design.values()
     ]
     if groups:
         by_group = {**columns, "by": groups[0], **design}
@@ -637,7 +647,7 @@ def _questions_of_votes(
 ) -> list[LookedQuestion]:
     """What can be asked of tests or judges, of which few cases have a label?"""
     # a column that is mostly empty has the labels of a few cases
-    mostly_empty = [c.name for c in binary if 2 * c.missing > rows]
+    mostly_empty = [column.name for column in binary if 2 * column.missing > rows]
     truth = {"label": mostly_empty[0]} if mostly_empty else {}
     votes = {"scores": [name for name in names if name not in truth.values()]}
     questions = []

@@ -53,8 +53,8 @@ def log_format(file: str) -> str | None:
         return "Inspect"
 
     keys = first_object(path).keys()
-    for name, known in FORMATS.items():
-        if any(keys >= needed for needed in known.keys):
+    for name, form in FORMATS.items():
+        if any(keys >= needed for needed in form.keys):
             return name
 
     return None

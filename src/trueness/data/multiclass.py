@@ -186,10 +186,11 @@ def multiclass_auc(
     size = np.bincount(code, minlength=len(names))
 
     if (size < 2).any():
-        few = [n for n, k in zip(names, size, strict=True) if k < 2]
+        too_small = [n for n, k in zip(names, size, strict=True) if k < 2]
         raise NotEnoughCases(
-            f"multiclass_auc needs at least two cases of each class; {listing(few)} "
-            "has fewer. Leave it out, or merge it with another class."
+            "multiclass_auc needs at least two cases of each class; "
+            f"{listing(too_small)} has fewer. Leave it out, or merge it with another "
+            "class."
         )
 
     value, influence = multiclass_auc_and_influence(code, matrix, average)
@@ -427,7 +428,7 @@ def _of_frame(
 
 
 def _class_names(
-    seen: list[Any],
+    labels_present: list[Any],
     column_names: list[Any] | None,
     classes: Column | None,
     number: int,
@@ -436,9 +437,9 @@ def _class_names(
     if classes is not None:
         names = _typed_classes(classes)
     elif column_names is not None:
-        names = _classes_of_columns(seen, column_names)
+        names = _classes_of_columns(labels_present, column_names)
     else:
-        names = sorted(seen, key=lambda value: (type(value).__name__, value))
+        names = sorted(labels_present, key=lambda value: (type(value).__name__, value))
 
     if len(names) != number or len(set(names)) != number:
         raise InputError(
@@ -461,9 +462,11 @@ def _typed_classes(classes: Any) -> list[Any]:
     raise InputError(f"classes must be names; found {described(classes)}.")
 
 
-def _classes_of_columns(seen: list[Any], column_names: list[Any]) -> list[Any]:
+def _classes_of_columns(
+    labels_present: list[Any], column_names: list[Any]
+) -> list[Any]:
     """Return the names of columns; "0" and "1" may be those of classes 0 and 1."""
-    if any(value in column_names for value in seen):
+    if any(value in column_names for value in labels_present):
         return column_names
-    class_of_text = {str(value): value for value in seen}
+    class_of_text = {str(value): value for value in labels_present}
     return [class_of_text.get(str(name), name) for name in column_names]

@@ -55,27 +55,29 @@ class RelationTable:
         """Return what each column holds."""
         return {name: _kind_of(kind) for name, kind in self.types.items()}
 
-    def distinct(self, column: str, most: int) -> list[Any]:
+    def distinct(self, column: str, max_values: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count.
 
         Each question reads the whole column, of a file that may be large, so that its
         answer is kept for the next one.
         """
         answer = self._values.get(column)
-        if answer is None or not answer.tells(most):
-            answer = _DistinctValues(self._query_distinct(column, most), most)
+        if answer is None or not answer.tells(max_values):
+            answer = _DistinctValues(
+                self._query_distinct(column, max_values), max_values
+            )
             self._values[column] = answer
-        return answer.values[: most + 1]
+        return answer.values[: max_values + 1]
 
     @cached_property
     def _values(self) -> dict[str, _DistinctValues]:
         """Return what was found of the values of columns, by their names."""
         return {}
 
-    def _query_distinct(self, column: str, most: int) -> list[Any]:
+    def _query_distinct(self, column: str, max_values: int) -> list[Any]:
         known = self.rows.filter(f"{quoted(column)} IS NOT NULL")
         values = known.select(in_python(column, self.types[column])).distinct()
-        rows = values.limit(most + 1).fetchall()
+        rows = values.limit(max_values + 1).fetchall()
         return sorted((value for (value,) in rows), key=str)
 
     def reads_as(self, column: str) -> str:
@@ -89,7 +91,7 @@ class RelationTable:
         """Return the least and the largest value of columns of numbers."""
         if not columns:
             return []
-        wanted = [f"min({quoted(c)}), max({quoted(c)})" for c in columns]
+        wanted = [f"min({quoted(column)}), max({quoted(column)})" for column in columns]
         (ends,) = self.rows.aggregate(", ".join(wanted)).fetchall()
         return list(zip(ends[::2], ends[1::2], strict=True))
 
@@ -103,7 +105,7 @@ class RelationTable:
 
     def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
         """Return how many rows there are, and about how many values of each column."""
-        wanted = [f"approx_count_distinct({quoted(c)})" for c in columns]
+        wanted = [f"approx_count_distinct({quoted(column)})" for column in columns]
         (counts,) = self.rows.aggregate(", ".join(["count(*)", *wanted])).fetchall()
         return int(counts[0]), dict(zip(columns, counts[1:], strict=True))
 
@@ -146,9 +148,11 @@ class RelationTable:
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
-        wanted = [f"2 * count({quoted(c)}) < count(*)" for c in self.types]
+        wanted = [f"2 * count({quoted(column)}) < count(*)" for column in self.types]
         (empty,) = self.rows.aggregate(", ".join(wanted)).fetchall()
-        return [c for c, mostly in zip(self.types, empty, strict=True) if mostly]
+        return [
+            column for column, mostly in zip(self.types, empty, strict=True) if mostly
+        ]
 
 
 def _kind_of(kind: str) -> str:

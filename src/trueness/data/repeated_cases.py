@@ -31,11 +31,11 @@ class RepeatedCases:
     cases_of_labels: tuple[int, ...]  # how many cases have each label
 
 
-def count_repeats(case: Array, part: Array, label: Array) -> RepeatedCases:
+def count_repeats(case: Array, rows: Array, label: Array) -> RepeatedCases:
     """Count the cases of three columns, and the labels that each of them has."""
-    named = ~_columns.missing(case) & ~_columns.missing(part)
+    named = ~_columns.missing(case) & ~_columns.missing(rows)
     case_code = codes_of(case[named])
-    part_code = codes_of(part[named])
+    part_code = codes_of(rows[named])
     known = ~_columns.missing(label[named])
     labelled_case = case_code[known]
     label_code = codes_of(label[named][known])

@@ -286,20 +286,20 @@ def _map_of_json(text: str) -> Any:
     return map_from_json(text)
 
 
-def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
+def _read_design(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the design that a file holds, with the map that it was written with."""
-    unlabelled = words.get("unlabelled")
+    unlabelled = fields.get("unlabelled")
     if not isinstance(unlabelled, str) or not unlabelled.startswith("{"):
-        return dict(words)
+        return dict(fields)
 
     text = json.loads(unlabelled)
     if "edges" in text:
         label_map = None if text["map"] is None else _map_of_json(text["map"])
         sample = LabelSample(text["edges"], text["sizes"], text["target"], label_map)
-        return {**words, "unlabelled": sample}
+        return {**fields, "unlabelled": sample}
 
     labels = ExpectedLabels(_map_of_json(text["map"]), text["target"])
-    return {**words, "unlabelled": labels}
+    return {**fields, "unlabelled": labels}
 
 
 def read_tally(path: str | os.PathLike[str]) -> Tally:

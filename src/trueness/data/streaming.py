@@ -438,12 +438,12 @@ class KeyCounter:
 def _sorted_run(block: Array) -> Run:
     """Sort a block of keys, and fold it where keys repeat."""
     block.sort()
-    new = begins_run(block)
+    run = begins_run(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
-    if 2 * int(new.sum()) > block.size:
+    if 2 * int(run.sum()) > block.size:
         return block, None
 
-    start = np.flatnonzero(new)
+    start = np.flatnonzero(run)
     return block[start], np.diff(start, append=block.size).astype(np.uint32)
 
 

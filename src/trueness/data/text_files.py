@@ -267,9 +267,9 @@ def _encoding_of(head: bytes, file: str) -> str:
     beginning = head[:4000]
     even_zeros = beginning[::2].count(0)
     odd_zeros = beginning[1::2].count(0)
-    more = max(even_zeros, odd_zeros)
+    further_bytes = max(even_zeros, odd_zeros)
     fewer = min(even_zeros, odd_zeros)
-    if more > len(beginning) // 5 and fewer < more // 4:
+    if further_bytes > len(beginning) // 5 and fewer < further_bytes // 4:
         return "utf-16-be" if even_zeros > odd_zeros else "utf-16-le"
 
     try:
@@ -337,14 +337,14 @@ def separators(text: str) -> list[str]:
     return sorted(present, key=head.count, reverse=True)
 
 
-def _unpacked(file: str, most: int) -> bytes | None:
+def _unpacked(file: str, max_bytes: int) -> bytes | None:
     """Give the bytes of a file, unpacked as far as that; None where it is broken."""
     packed = file.endswith((".gz", ".zst"))
     arrow = required("pyarrow", "files") if packed else None
 
     try:
         with arrow.input_stream(file) if arrow else open(file, "rb") as stream:
-            return bytes(stream.read(most))
+            return bytes(stream.read(max_bytes))
     except OSError:  # DuckDB says what is wrong with it
         return None
 
@@ -621,13 +621,13 @@ def _may_be_numbered(names: Sequence[str]) -> bool:
 def _number_repeated(names: Sequence[str], written: Sequence[str]) -> list[str]:
     """Return names in which those that were written several times are numbered."""
     times = Counter(word.lower() for word in written)
-    seen: Counter[str] = Counter()
+    names_so_far: Counter[str] = Counter()
 
     distinct = []
     for name, word in zip(names, written, strict=True):
-        seen[word.lower()] += 1
+        names_so_far[word.lower()] += 1
         repeated = word and times[word.lower()] > 1
-        distinct.append(f"{word} ({seen[word.lower()]})" if repeated else name)
+        distinct.append(f"{word} ({names_so_far[word.lower()]})" if repeated else name)
 
     return distinct
 

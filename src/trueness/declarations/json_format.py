@@ -172,9 +172,14 @@ def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
         column: {group: {"columns": _columns(t)} for group, t in tallies.items()}
         for column, tallies in declaration.groups.items()
     }
-    whole = {"trueness": "counts", "version": 1, **design, "columns": _columns(counts)}
+    of_all_cases = {
+        "trueness": "counts",
+        "version": 1,
+        **design,
+        "columns": _columns(counts),
+    }
 
-    return {"counts": whole, "groups": groups}
+    return {"counts": of_all_cases, "groups": groups}
 
 
 def _columns(tally: Tally) -> dict[str, list[Any]]:
@@ -248,10 +253,10 @@ class _Member:
         """Return the text of the member; "" if it is missing."""
         return self.text(longest) if self.is_there else ""
 
-    def choice(self, known: tuple[str, ...]) -> str:
+    def choice(self, allowed: tuple[str, ...]) -> str:
         """Return the content, one of these words."""
-        if self.content not in known:
-            raise self.error(f"one of {', '.join(known)}")
+        if self.content not in allowed:
+            raise self.error(f"one of {', '.join(allowed)}")
         return str(self.content)
 
     def number(self) -> float:
@@ -285,22 +290,22 @@ class _Member:
         return self.content
 
     def each(
-        self, read: Callable[[_Member], T], most: int = _MOST_ENTRIES
+        self, read: Callable[[_Member], T], max_entries: int = _MOST_ENTRIES
     ) -> tuple[T, ...]:
         """Return every entry of a list, read by a function."""
-        if not isinstance(self.content, list) or len(self.content) > most:
-            raise self.error(f"a list of at most {most:,} entries")
+        if not isinstance(self.content, list) or len(self.content) > max_entries:
+            raise self.error(f"a list of at most {max_entries:,} entries")
         return tuple(
             read(_Member(entry, f"{self.path}[{place}]"))
             for place, entry in enumerate(self.content)
         )
 
     def members(
-        self, read: Callable[[_Member], T], most: int = MOST_GROUPS
+        self, read: Callable[[_Member], T], max_members: int = MOST_GROUPS
     ) -> dict[str, T]:
         """Return every member of an object, read by a function."""
-        if not isinstance(self.content, dict) or len(self.content) > most:
-            raise self.error(f"an object of at most {most:,} members")
+        if not isinstance(self.content, dict) or len(self.content) > max_members:
+            raise self.error(f"an object of at most {max_members:,} members")
         return {
             _Member(name, self.path).text(200): read(self.get(name))
             for name in self.content

@@ -78,7 +78,7 @@ class PrivateCounts:
 
 
 def private_counts(
-    whole: Tally,
+    all_cases: Tally,
     groups: Mapping[str, Mapping[str, Tally]],
     *,
     at_least: int,
@@ -101,38 +101,40 @@ def private_counts(
     edges
         The only places where a bin may begin; anywhere by default.
     """
-    if whole.design.expects_labels:
+    if all_cases.design.expects_labels:
         raise InputError(
             "A declaration counts labels. Expected labels come from a map, which its "
             "readers do not have; leave unlabelled out.",
             option="unlabelled",
         )
 
-    if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
-        return _exact_counts(whole, groups)
+    if at_least <= 1 and len(all_cases.named_columns["score"]) <= MOST_ROWS:
+        return _exact_counts(all_cases, groups)
 
-    rows = _Rows.of(whole, at_least)
-    _refuse_few_cases(whole, rows)
-    row_of_cut = {cut: _row_of_threshold(whole, cut) for cut in thresholds}
+    rows = _Rows.of(all_cases, at_least)
+    _refuse_few_cases(all_cases, rows)
+    row_of_cut = {cut: _row_of_threshold(all_cases, cut) for cut in thresholds}
     safe_rows = _safe_places([rows], row_of_cut.values())
     edge_rows = sorted({*row_of_cut.values()}) if exact_table else safe_rows
-    allowed = None if edges is None else _rows_of_edges(whole, [*edges, *thresholds])
-    starts = _bin_starts([rows], edge_rows, allowed, size=len(whole))
-    ends = published_ends(whole, starts, thresholds, edges)
+    allowed = (
+        None if edges is None else _rows_of_edges(all_cases, [*edges, *thresholds])
+    )
+    starts = _bin_starts([rows], edge_rows, allowed, size=len(all_cases))
+    ends = published_ends(all_cases, starts, thresholds, edges)
 
-    chain = _Chain(whole, starts, ends, at_least, edge_rows, exact_table)
+    chain = _Chain(all_cases, starts, ends, at_least, edge_rows, exact_table)
 
     hidden = []
     exposed = []
     for cut, row in row_of_cut.items():
-        separates_cases = 0 < row < len(whole)
+        separates_cases = 0 < row < len(all_cases)
         if row not in edge_rows:
             hidden.append(cut)
         elif row not in safe_rows and separates_cases:
             exposed.append(cut)
 
     return PrivateCounts(
-        _publish(whole, starts, ends),
+        _publish(all_cases, starts, ends),
         groups={column: chain.publish(column, groups[column]) for column in groups},
         hidden=tuple(hidden),
         exposed=tuple(exposed),
@@ -140,14 +142,14 @@ def private_counts(
 
 
 def _exact_counts(
-    whole: Tally, groups: Mapping[str, Mapping[str, Tally]]
+    all_cases: Tally, groups: Mapping[str, Mapping[str, Tally]]
 ) -> PrivateCounts:
     """Return the counts as they are; clusters are numbered, not named."""
     by_column = {
         column: PrivateGroups({str(g): _number_clusters(t) for g, t in tallies.items()})
         for column, tallies in groups.items()
     }
-    return PrivateCounts(_number_clusters(whole), by_column)
+    return PrivateCounts(_number_clusters(all_cases), by_column)
 
 
 def _number_clusters(cases: Tally) -> Tally:
@@ -160,9 +162,9 @@ def _number_clusters(cases: Tally) -> Tally:
     return numbered.with_design(**cases.design.words)
 
 
-def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
+def _refuse_few_cases(all_cases: Tally, rows: _Rows) -> None:
     """Raise an error if not even all cases together may be published."""
-    if whole.clusters is not None:
+    if all_cases.clusters is not None:
         raise InputError(
             "Clusters cannot be published in bins: bins of single clusters are too "
             "small to be private. Publish exact counts with private 1, or leave the "
@@ -171,7 +173,7 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
             example=1,
         )
 
-    if whole.n_unknown and whole.design.unlabelled == AT_RANDOM:
+    if all_cases.n_unknown and all_cases.design.unlabelled == AT_RANDOM:
         raise InputError(
             "Labels that are missing at random given the score need exact scores, "
             "which bins hide. Publish exact counts.",
@@ -179,12 +181,12 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
             example=1,
         )
 
-    if not rows.is_safe(0, len(whole)):
+    if not rows.is_safe(0, len(all_cases)):
         raise NotEnoughCases(
             f"At least {rows.at_least} negatives and {rows.at_least} positives are "
             f"needed, and 0 or {rows.at_least} cases without a label; found "
-            f"{whole.n_neg:,}, {whole.n_pos:,} and {whole.n_unknown:,}. Choose a "
-            "smaller number for private.",
+            f"{all_cases.n_neg:,}, {all_cases.n_pos:,} and {all_cases.n_unknown:,}. "
+            "Choose a smaller number for private.",
             option="private",
         )
 
@@ -423,18 +425,18 @@ class _Chain:
         )
 
 
-def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
+def _tally_with_cases(bins: Bins, all_cases: Tally) -> Tally:
     """Return a tally of bins, without empty bins."""
     occupied = sum(bins.counts[:3]) > 0
     columns = [column[occupied] for column in bins.counts]
     published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)
-    return published.with_design(**whole.design.words)
+    return published.with_design(**all_cases.design.words)
 
 
-def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
+def _publish(all_cases: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
     """Return all cases in the bins with these first rows and published ends."""
-    bins = join_into_bins(starts, whole.score, whole.high, whole.counts)
-    return _tally_with_cases(Bins(*ends, bins.counts), whole)
+    bins = join_into_bins(starts, all_cases.score, all_cases.high, all_cases.counts)
+    return _tally_with_cases(Bins(*ends, bins.counts), all_cases)
 
 
 def _add_columns(parts: Sequence[Sequence[Array]]) -> list[Array]:

@@ -386,8 +386,8 @@ def _flow_table(declaration: Declaration, counts: Tally) -> ShownTable:
     flow = declaration.flow
     rows: list[Row] = []
     if flow.without_score is None:
-        few = f"some, fewer than {declaration.privacy.at_least}"
-        rows.append((_NO_SCORE["any"], few))
+        some_cases = f"some, fewer than {declaration.privacy.at_least}"
+        rows.append((_NO_SCORE["any"], some_cases))
     else:
         if flow.rows is not None:
             rows.append(("rows", f"{flow.rows:,}"))
@@ -463,11 +463,11 @@ def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
 
 def _measured(declaration: Declaration) -> Section:
     """Return the section of the numbers, with intervals and proved bounds."""
-    whole = [m for m in declaration.measured if not m.column]
+    of_all_cases = [m for m in declaration.measured if not m.column]
     in_groups = [m for m in declaration.measured if m.column]
     interval = f"{_level(declaration)} CI"
     head = ("measure", "value", interval, "counts prove", "method of the interval")
-    tables = [ShownTable("All cases", head, tuple(_rows(declaration, whole)))]
+    tables = [ShownTable("All cases", head, tuple(_rows(declaration, of_all_cases)))]
 
     if in_groups:
         tables.append(

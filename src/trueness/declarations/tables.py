@@ -55,9 +55,10 @@ def _scores_of(declaration: Declaration, file: str) -> Tally:
 def _group_tables(declaration: Declaration, file: str, column: str) -> list[Any]:
     """Return the counts of each group of a column as tables."""
     if column not in declaration.groups:
-        known = ", ".join(declaration.groups) or "none"
+        known_columns = ", ".join(declaration.groups) or "none"
         raise InputError(
-            f"{file} has no groups of {column!r}; its columns of groups: {known}.",
+            f"{file} has no groups of {column!r}; its columns of groups: "
+            f"{known_columns}.",
             choices=tuple(declaration.groups),
         )
 

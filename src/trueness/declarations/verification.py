@@ -334,19 +334,19 @@ def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
 
 def _check_groups(declaration: Declaration) -> Iterator[StatementCheck]:
     """Yield a check of each column: its groups must add up to all cases."""
-    whole = declaration.counts
-    if not isinstance(whole, Tally):
+    all_cases = declaration.counts
+    if not isinstance(all_cases, Tally):
         return
     for column, tallies in declaration.groups.items():
         for kind, index in (("negatives", 0), ("positives", 1), ("unlabelled", 2)):
-            yield _compare_sums(column, kind, index, whole, tallies)
+            yield _compare_sums(column, kind, index, all_cases, tallies)
 
 
 def _compare_sums(
-    column: str, kind: str, index: int, whole: Tally, tallies: Mapping[str, Tally]
+    column: str, kind: str, index: int, all_cases: Tally, tallies: Mapping[str, Tally]
 ) -> StatementCheck:
     """Yield checks of cumulative counts: groups against the whole, at common edges."""
-    edges = set(whole.score.tolist()).intersection(
+    edges = set(all_cases.score.tolist()).intersection(
         *(set(tally.score.tolist()) for tally in tallies.values())
     )
     places = [*sorted(edges, reverse=True), -math.inf]
@@ -354,7 +354,7 @@ def _compare_sums(
         sum(_count_from(tally, index, edge) for tally in tallies.values())
         for edge in places
     ]
-    of_whole = [_count_from(whole, index, edge) for edge in places]
+    of_whole = [_count_from(all_cases, index, edge) for edge in places]
     same = np.allclose(of_groups, of_whole, rtol=1e-9, atol=0)
 
     return StatementCheck(

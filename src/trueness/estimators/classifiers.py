@@ -563,9 +563,9 @@ def tally_of(y: Array, score: Array, positive: LabelValue) -> Tally:
     )
 
 
-def class_of(value: LabelValue, known: Sequence[Any], what: str) -> None:
+def class_of(value: LabelValue, classes: Sequence[Any], what: str) -> None:
     """Stop when a value is not one of the classes."""
-    if not any(bool(k == value) for k in known):
+    if not any(bool(k == value) for k in classes):
         raise InputError(
-            f"{what} must be one of the classes {listing(known)}; found {value!r}."
+            f"{what} must be one of the classes {listing(classes)}; found {value!r}."
         )

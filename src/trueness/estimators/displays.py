@@ -141,8 +141,8 @@ class _Display:
         """
         roles = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
         columns: dict[str, Any] = {k: v for k, v in roles.items() if v is not None}
-        t = tally(y_true, y_score, **columns)
-        return cls([t], level, name, pos_label).plot(ax=ax, **drawn)
+        counts = tally(y_true, y_score, **columns)
+        return cls([counts], level, name, pos_label).plot(ax=ax, **drawn)
 
     @classmethod
     def from_estimator(

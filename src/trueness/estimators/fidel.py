@@ -271,8 +271,8 @@ def _numbered(names: list[str]) -> list[str]:
     return numbered
 
 
-def _fit_on(model: Any, rows: Features, y: Column, part: Ints) -> Any:
-    return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
+def _fit_on(model: Any, rows: Features, y: Column, test_rows: Ints) -> Any:
+    return model.fit(_safe_indexing(rows, test_rows), _safe_indexing(y, test_rows))
 
 
 def _scores_of_model(model: Any, rows: Features) -> Any:

@@ -268,7 +268,7 @@ def class_labels(
 ) -> Array:
     """Which labels do the two classes of the tree have, in its order?"""
     # a tree of a forest knows its classes as 0 and 1 only
-    own = np.asarray(tree.classes_)
+    own_classes = np.asarray(tree.classes_)
     if classes is not None:
         of_forest = np.asarray(classes)
         if of_forest.shape != (2,):
@@ -280,19 +280,19 @@ def class_labels(
         return of_forest
 
     if y is None:
-        return own
+        return own_classes
 
     column = np.asarray(y)
     labels = np.unique(column[~_columns.missing(column)])
-    if np.isin(labels, own).all():
-        return own
+    if np.isin(labels, own_classes).all():
+        return own_classes
 
-    only_numbers = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
+    only_numbers = own_classes.dtype.kind == "f" and own_classes.tolist() == [0.0, 1.0]
     if only_numbers and labels.size == 2:
         return labels
 
     raise InputError(
-        f"y must hold the classes of the tree, {listing(own)}; found "
+        f"y must hold the classes of the tree, {listing(own_classes)}; found "
         f"{listing(labels)}. A tree of a forest has the classes of the forest.",
         option="classes",
         example=PythonCode("forest.classes_"),
@@ -304,9 +304,9 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     low = low_level(tree)
     weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
     counts = np.rint(weight).astype(np.int64)
-    whole = np.array_equal(counts.sum(axis=1), low.n_node_samples)
+    counts_all_cases = np.array_equal(counts.sum(axis=1), low.n_node_samples)
 
-    if not whole or not np.allclose(weight, counts, atol=1e-6):
+    if not counts_all_cases or not np.allclose(weight, counts, atol=1e-6):
         raise InputError(
             "The tree keeps weights, not counts: it was grown with sample_weight, "
             "class_weight or on a bootstrap sample. X and y are needed to count cases.",

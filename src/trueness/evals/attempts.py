@@ -471,8 +471,8 @@ def _rate_of_subsets(
             f"{int(attempts.tried.min())} or less, or try these items more often."
         )
 
-    def value_of_item(n: int, c: int) -> Fraction:
-        return Fraction(subsets_that_pass(n, c, k), comb(n, k))
+    def value_of_item(tried: int, passed: int) -> Fraction:
+        return Fraction(subsets_that_pass(tried, passed, k), comb(tried, k))
 
     values = item_values(attempts, value_of_item)
     return estimate_rate(attempts, values, level, f"pass{mark}{k}")
@@ -526,9 +526,9 @@ class ItemValues(NamedTuple):
     values: Floats
 
 
-def _proportion_passed(n: int, c: int) -> Fraction:
+def _proportion_passed(tried: int, passed: int) -> Fraction:
     """Return c / n."""
-    return Fraction(c, n)
+    return Fraction(passed, tried)
 
 
 def item_values(
@@ -540,7 +540,7 @@ def item_values(
     distinct, row, n_items = np.unique(
         counts, axis=0, return_inverse=True, return_counts=True
     )
-    exact = [value_of_item(int(n), int(c)) for n, c in distinct]
+    exact = [value_of_item(int(tried), int(passed)) for tried, passed in distinct]
 
     total = Fraction()
     for value, number in zip(exact, n_items, strict=True):

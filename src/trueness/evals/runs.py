@@ -572,8 +572,8 @@ def _letters(differs: Array) -> tuple[str, ...]:
     letters = [_letter(k) for k in range(len(groups))]
     letters_of_systems = []
     for system in range(len(differs)):
-        own = [letters[k] for k, group in enumerate(groups) if system in group]
-        letters_of_systems.append(" ".join(own))
+        own_letters = [letters[k] for k, group in enumerate(groups) if system in group]
+        letters_of_systems.append(" ".join(own_letters))
 
     return tuple(letters_of_systems)
 

@@ -316,14 +316,14 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
 
     metrics = {m: float(METRICS[m](point.confusion)) for m in SHOWN}
     rows = [(text_of(name), value) for name, value in metrics.items()]
-    known = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
+    assumed_auc = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
 
     return _answer_about_cut(
         point,
         t,
         about_point(point),
         [_matrix(point.confusion), table("Metrics", ("metric", "expected"), rows)],
-        [known, note("no interval")],
+        [assumed_auc, note("no interval")],
         confusion=point.confusion,
         metrics=metrics,
         **fields_of(point, *POINT),
@@ -435,19 +435,21 @@ def about_point(point: OperatingPoint) -> list[Note]:
             note("same cases", low=low, high=high),
         ]
 
-    what = sentences.objective_of(point.objective)
+    objective = sentences.objective_of(point.objective)
     share = ""
     if point.sampling != CASE_CONTROL:
         share = f", at a prevalence of {numbers.percent(point.prevalence)}"
 
-    more = len(point.score_ranges) - 1
-    are = numbers.counted(more, "other threshold is", "other thresholds are")
+    other_thresholds = len(point.score_ranges) - 1
+    are = numbers.counted(
+        other_thresholds, "other threshold is", "other thresholds are"
+    )
 
     return [
         *lines,
-        note("then is", what=what, value=point.value, share=share),
+        note("then is", what=objective, value=point.value, share=share),
         *said([*point.notes, *sentences.limiting(point)]),
-        *when(more > 0, "ties", are=are),
+        *when(other_thresholds > 0, "ties", are=are),
     ]
 
 
@@ -466,14 +468,17 @@ def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFindin
     """Evaluate a threshold, or a rule, that was chosen beforehand."""
     both_classes(t, "threshold")
     rule = rule_of(request.at)
-    data = {g: groups[g] for g in groups if g in rule.groups} if rule.groups else t
+    data: Tally | dict[str, Tally] = t
+    if rule.groups:
+        data = {group: groups[group] for group in groups if group in rule.groups}
+
     evaluated: Any = at_threshold(data, rule, level=request.level)
     share = t.design.prevalence
     code = "flagging" if isinstance(request.at, float) else "by rule"
     tables = [_matrix(evaluated.confusion), _metrics(evaluated.metrics)]
 
     if rule.groups:
-        rows = [(g, numbers.cut_text(rule.cuts(g)[1])) for g in rule.groups]
+        rows = [(group, numbers.cut_text(rule.cuts(group)[1])) for group in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
 
     return _answer_about_cut(
@@ -501,53 +506,62 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     two = asks_for_two_cuts(request.subject_to)
     maximize = None if two else request.maximize
     minimize = None if two else request.minimize
-    g = guarantee_for(
+    guaranteed = guarantee_for(
         t,
         ThresholdGoal(maximize, minimize, request.subject_to),
         request.subject_to,
         confidence=confidence,
         rng=request.rng,
     )
-    known: dict[str, Any] = {
+    further_numbers: dict[str, Any] = {
         "prevalence": t.prevalence,
-        "notes": g.notes,
-        "guarantee": fields_of(g, "level", "proofs"),
+        "notes": guaranteed.notes,
+        "guarantee": fields_of(guaranteed, "level", "proofs"),
     }
 
     if two:
-        known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
-        known |= {"method": "guaranteed pair of thresholds", "zones": g.to_dict()}
-        sentence = said([sentences.guaranteed_zone_sentence(g)])
-        return _answer_about_cut(g, t, sentence, [_zones(g)], **known)
+        proven = {proof.constraint: proof.value for proof in guaranteed.proofs}
+        further_numbers |= {"constraints": proven}
+        further_numbers |= {
+            "method": "guaranteed pair of thresholds",
+            "zones": guaranteed.to_dict(),
+        }
+        sentence = said([sentences.guaranteed_zone_sentence(guaranteed)])
+        return _answer_about_cut(
+            guaranteed, t, sentence, [_zones(guaranteed)], **further_numbers
+        )
 
     # a guarantee speaks of the cases as they came
     as_drawn = t.without_design()
-    estimates = at_threshold(as_drawn, g.threshold, level=request.level).metrics
-    objective = f"maximize {maximize}" if maximize is not None else None
+    evaluated = at_threshold(as_drawn, guaranteed.threshold, level=request.level)
+    estimates = evaluated.metrics
 
+    objective = f"maximize {maximize}" if maximize is not None else None
     if minimize is not None:
         objective = f"minimize {minimize}"
 
-    c = confusion(t, g.threshold)
+    counts_at_cut = confusion(t, guaranteed.threshold)
 
     return _answer_about_cut(
-        g,
+        guaranteed,
         t,
         [
-            note("flag a score", cut=numbers.cut_text(g.threshold)),
-            *promise_notes(g),
-            *map(proof_note, g.proofs),
+            note("flag a score", cut=numbers.cut_text(guaranteed.threshold)),
+            *promise_notes(guaranteed),
+            *map(proof_note, guaranteed.proofs),
         ],
-        [_matrix(c), _metrics(estimates)],
-        [note("two-sided", level=request.level), *said(g.notes)],
-        **fields_of(g, "threshold", "score_range", "method"),
+        [_matrix(counts_at_cut), _metrics(estimates)],
+        [note("two-sided", level=request.level), *said(guaranteed.notes)],
+        **fields_of(guaranteed, "threshold", "score_range", "method"),
         objective=objective,
-        constraints={p.constraint.split()[0]: p.value for p in g.proofs},
+        constraints={
+            proof.constraint.split()[0]: proof.value for proof in guaranteed.proofs
+        },
         binding=[],
-        score_ranges=[g.score_range],
-        confusion=c,
+        score_ranges=[guaranteed.score_range],
+        confusion=counts_at_cut,
         estimates=estimates,
-        **known,
+        **further_numbers,
     )
 
 
@@ -558,28 +572,28 @@ def promise_notes(guaranteed: GuaranteedThreshold | None) -> tuple[Note, ...]:
     return (note("promise", level=guaranteed.level, constraint=guaranteed.constraint),)
 
 
-def proof_note(p: Proof) -> Note:
+def proof_note(proof: Proof) -> Note:
     """Say which evidence a guarantee rests on."""
-    name, sign, _ = p.constraint.split(maxsplit=2)
+    name, sign, _ = proof.constraint.split(maxsplit=2)
     text = text_of(name)
-    many = numbers.counted(p.cases, *cases_of(name))
+    many = numbers.counted(proof.cases, *cases_of(name))
     write = numbers.percent if is_proportion(name) else numbers.written
 
     return note(
         "proof",
         text=text[:1].upper() + text[1:],
-        value=write(p.value),
+        value=write(proof.value),
         many=many,
-        level=p.level,
+        level=proof.level,
         side="upper" if sign.startswith("<") else "lower",
-        bound=write(p.bound),
+        bound=write(proof.bound),
     )
 
 
 def _two(t: Tally, request: Request, name: str) -> CutFinding:
     """Choose two thresholds; cases between them are deferred."""
     goal = request.goal_as_stated
-    z = best_thresholds(
+    zones = best_thresholds(
         t,
         maximize=goal.maximize,
         minimize=goal.minimize,
@@ -587,7 +601,7 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
     )
 
     checked = _validate_if_requested(t, request)
-    tables = [_zones(z)]
+    tables = [_zones(zones)]
     notes: list[Note] = []
 
     if checked is not None:
@@ -598,27 +612,27 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
         "Scores and deferred cases",
         score_figure({name: t.labelled()}),
         order=(name,),
-        at=(z.lower, z.upper),
+        at=(zones.lower, zones.upper),
     )
 
     return _answer_about_cut(
-        z,
+        zones,
         t,
-        said(sentences.zone_sentences(z)),
+        said(sentences.zone_sentences(zones)),
         tables,
         notes,
         key="zones",
         figures=(drawn,),
         method="pair of thresholds, exact",
-        zones=z.to_dict() | {"validation": checked and checked.to_dict()},
-        **fields_of(z, "objective", "value", "constraints", "prevalence", "notes"),
+        zones=zones.to_dict() | {"validation": checked and checked.to_dict()},
+        **fields_of(zones, "objective", "value", "constraints", "prevalence", "notes"),
     )
 
 
 def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFinding:
     """Find a cut for each group under limits on their differences."""
     goal = request.goal_as_stated
-    g = group_thresholds(
+    counted_group = group_thresholds(
         groups,
         maximize=goal.maximize or DEFAULT_OBJECTIVE,
         minimize=goal.minimize,
@@ -627,50 +641,56 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
     )
 
     checked = _validate_if_requested(groups, request)
-    tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g))]
-    notes = list(said(g.notes))
+    tables = [
+        table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(counted_group))
+    ]
+    notes = list(said(counted_group.notes))
 
     if checked is not None:
-        names = [n for n in (*SHOWN, *g.gaps) if n in checked.metrics]
+        names = [n for n in (*SHOWN, *counted_group.gaps) if n in checked.metrics]
         rows = [(text_of(n), checked.metrics[n]) for n in names]
         tables.append(table("On new cases", NEW, rows))
         notes += said([sentences.zone_check(checked)])
 
-    how = "proved optimal" if g.proved else "best threshold found within the time limit"
+    how = (
+        "proved optimal"
+        if counted_group.proved
+        else "best threshold found within the time limit"
+    )
     numbers_of_groups = {
         group: {
             **dict.fromkeys(KEYS[:-1]),
-            "threshold": g.thresholds[group],
-            "score_range": g.score_ranges[group],
-            "confusion": g.confusions[group],
+            "threshold": counted_group.thresholds[group],
+            "score_range": counted_group.score_ranges[group],
+            "confusion": counted_group.confusions[group],
         }
         for group in groups
     }
 
     return _answer_about_cut(
-        g,
+        counted_group,
         t,
-        said(sentences.group_sentences(g)),
+        said(sentences.group_sentences(counted_group)),
         tables,
         notes,
         key="group-cuts",
         method=f"a threshold for each group, {how}",
-        group_cuts=g.to_dict(),
+        group_cuts=counted_group.to_dict(),
         validation=checked and fields_of(checked, *VALIDATION),
         groups=numbers_of_groups,
-        **fields_of(g, "objective", "value", "constraints", "notes"),
+        **fields_of(counted_group, "objective", "value", "constraints", "notes"),
     )
 
 
 def with_groups(
-    whole: Finding, parts: Mapping[str, Finding | None], by: str
+    of_all_cases: Finding, parts: Mapping[str, Finding | None], by: str
 ) -> Finding:
     """Add where each group would be cut if it were alone."""
     if not parts:
-        return whole
+        return of_all_cases
 
     rows = [_row_of_group(name, part) for name, part in parts.items()]
-    flagged = "flagged" if whole.answer[0].code == "cases" else "weight flagged"
+    flagged = "flagged" if of_all_cases.answer[0].code == "cases" else "weight flagged"
     head = (by, "threshold", "objective", "recall", "precision", flagged)
     by_group = table(f"The best threshold for each {by} alone", head, rows)
     numbers_of_groups = {
@@ -678,12 +698,12 @@ def with_groups(
         for name, part in parts.items()
     }
 
-    return in_groups(whole, numbers_of_groups, by_group)
+    return in_groups(of_all_cases, numbers_of_groups, by_group)
 
 
-def _row_of_group(name: str, part: Finding | None) -> tuple[Any, ...]:
+def _row_of_group(name: str, of_group: Finding | None) -> tuple[Any, ...]:
     """Return the threshold of a group, and what it does there; None if unknown."""
-    values = part.numbers if part else {}
+    values = of_group.numbers if of_group else {}
     counts = values.get("confusion")
     if counts is None:
         return name, None, None, None, None, None
@@ -715,9 +735,9 @@ def _matrix(c: Confusion) -> Table:
     return table("Cases", ("cases", "flagged", "not flagged"), rows)
 
 
-def _metrics(found: Mapping[str, Estimate], new: Confusion | None = None) -> Table:
+def _metrics(estimates: Mapping[str, Estimate], new: Confusion | None = None) -> Table:
     """Show metrics; those to expect on ``new`` cases come with the counts seen."""
-    known = {name: found[name] for name in SHOWN if name in found}
+    known = {name: estimates[name] for name in SHOWN if name in estimates}
     return table(
         "Metrics", NEW if new is not None else ("metric", "value"), rows_of(known, new)
     )
@@ -739,6 +759,6 @@ def rows_of(
     return rows
 
 
-def _zones(z: Zones | GuaranteedThreshold) -> Table:
+def _zones(zones: Zones | GuaranteedThreshold) -> Table:
     """Return how many cases lie above, between and below two thresholds."""
-    return table("Cases", ("cases", "positive", "negative"), sentences.zone_rows(z))
+    return table("Cases", ("cases", "positive", "negative"), sentences.zone_rows(zones))

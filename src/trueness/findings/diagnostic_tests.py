@@ -97,19 +97,19 @@ def test_measures(tally: Tally, level: float, method: str) -> TestMeasures:
 
 
 def how_good_are_tests(
-    s: subjects.Subject, *, method: str = WILSON_METHOD, cases_note: Note
+    subject: subjects.Subject, *, method: str = WILSON_METHOD, cases_note: Note
 ) -> Finding:
     """Measure each test on its cases, and in every group."""
-    level = s.request.level
-    tallies = s.tallies_by_key
+    level = subject.request.level
+    tallies = subject.tallies_by_key
     both_classes(next(iter(tallies.values())), "evaluate")
     measures = {
         name: test_measures(tally, level, method) for name, tally in tallies.items()
     }
     tables = {name: confusion(tally, 1.0) for name, tally in tallies.items()}
     by_group = {
-        name: _measures_by_group(s, name, level, method)
-        for name in (measures if s.groups else ())
+        name: _measures_by_group(subject, name, level, method)
+        for name in (measures if subject.groups else ())
     }
     single = len(measures) == 1
 
@@ -118,10 +118,10 @@ def how_good_are_tests(
         {"tests": measures, "confusion": tables, "groups": by_group},
         key="tests",
         answer=(cases_note, *_answer(measures)),
-        notes=_notes(s, tallies, measures),
+        notes=_notes(subject, tallies, measures),
         tables=(
             *(_single_tables(measures, tables) if single else [table_of(measures)]),
-            *(_group_tables(by_group, s.by) if by_group else ()),
+            *(_group_tables(by_group, subject.by) if by_group else ()),
         ),
         figures=_figures(measures),
         told={"how": _how(method)},
@@ -136,10 +136,10 @@ def _how(method: str) -> str:
 
 
 def _measures_by_group(
-    s: subjects.Subject, name: str, level: float, method: str
+    subject: subjects.Subject, name: str, level: float, method: str
 ) -> dict[str, TestMeasures]:
     """Return the measures of one test in each group that has cases of both classes."""
-    parts = subjects.named_groups(s, name, each_column=True)
+    parts = subjects.named_groups(subject, name, each_column=True)
     return {
         group: test_measures(tally, level, method)
         for group, tally in parts.items()
@@ -179,7 +179,7 @@ def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
 
 
 def _notes(
-    s: subjects.Subject,
+    subject: subjects.Subject,
     tallies: Mapping[str, Tally],
     measures: Mapping[str, TestMeasures],
 ) -> tuple[Note, ...]:
@@ -195,9 +195,9 @@ def _notes(
     ]
 
     return (
-        note("intervals", level=s.request.level),
+        note("intervals", level=subject.request.level),
         *when(copies, "like labels", names=copies),
-        *s.alike,
+        *subject.alike,
         *said(interval_notes(tally)),
         *said(unlabelled_notes(tally)),
         *when(
@@ -268,14 +268,14 @@ def _figures(measures: Mapping[str, TestMeasures]) -> tuple[Figure, ...]:
 
 
 def which_test_is_better(
-    s: subjects.Subject, *, cases_note: Note, metric: str = ""
+    subject: subjects.Subject, *, cases_note: Note, metric: str = ""
 ) -> Finding:
     """Compare tests pair by pair: McNemar's test and Tango's interval."""
     from trueness.comparison.at_threshold import compare_metric
 
-    panel = s.data
+    panel = subject.data
     assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
-    level = s.request.level
+    level = subject.request.level
     names = {metric: metric} if metric else COMPARED
     compared = {
         measure: compare_metric(panel, wanted, level=level)
@@ -311,7 +311,7 @@ def which_test_is_better(
         answer=(cases_note, *_verdicts(compared, level)),
         notes=(
             note("intervals", level=level),
-            *s.alike,
+            *subject.alike,
             *said(text for c in compared.values() for text in c.notes),
         ),
         tables=(
@@ -375,10 +375,11 @@ def test_tiles(measures: TestMeasures, name: str) -> tuple[Tile, ...]:
     tiles = []
     for key in ("sensitivity", "specificity", "ppv", "npv"):
         if key in measures:
-            e = measures[key]
-            span = f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
-            lane = Lane(e.value, e.low, e.high)
+            estimate = measures[key]
+            level = level_text(estimate.level)
+            span = f"{level} CI {percent(estimate.low)} to {percent(estimate.high)}"
+            lane = Lane(estimate.value, estimate.low, estimate.high)
             title = f"{MEASURES[key][1]}{of_test}"
-            tiles.append(Tile(title, percent(e.value), span, lane))
+            tiles.append(Tile(title, percent(estimate.value), span, lane))
 
     return tuple(tiles)

@@ -113,8 +113,8 @@ def evaluate(
 
     if not isinstance(data, Mapping):
         named = {name: data} if isinstance(data, Tally) and name else data
-        s = subjects.subject(named, request)
-        return replace(how_good(s, method=method), _subject=s)
+        subject = subjects.subject(named, request)
+        return replace(how_good(subject, method=method), _subject=subject)
 
     if not data:
         raise InputError(
@@ -124,52 +124,54 @@ def evaluate(
             ),
         )
 
-    whole: Any = reduce(add, data.values())
+    all_cases: Any = reduce(add, data.values())
     groups: Mapping[Any, Any] = data
-    if isinstance(whole, Tally) and name:
-        whole = {name: whole}
+    if isinstance(all_cases, Tally) and name:
+        all_cases = {name: all_cases}
         groups = {group: {name: tally} for group, tally in data.items()}
 
-    s = subjects.subject(whole, request, groups=groups)
-    return replace(how_good(s, method=method), _subject=s)
+    subject = subjects.subject(all_cases, request, groups=groups)
+    return replace(how_good(subject, method=method), _subject=subject)
 
 
 def how_good(
-    s: subjects.Subject,
-    together: Estimate | None = None,
+    subject: subjects.Subject,
+    joint_auc: Estimate | None = None,
     *,
     method: str = WILSON_METHOD,
 ) -> Finding:
-    """Measure each classifier; ``together`` is the AUC of all classes, if known."""
-    if has_no_labels(s.cases) and not are_tests(s.data):
+    """Measure each classifier; ``joint_auc`` is the AUC of all classes, if known."""
+    if has_no_labels(subject.cases) and not are_tests(subject.data):
         from trueness.findings.scores_alone import how_good_alone
 
-        return how_good_alone(s)
-    if are_tests(s.data) and not s.request.classes:
-        return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
+        return how_good_alone(subject)
+    if are_tests(subject.data) and not subject.request.classes:
+        return how_good_are_tests(
+            subject, method=method, cases_note=cases_note(subject.cases)
+        )
 
-    scores, tests = _scores_and_tests(s)
+    scores, tests = _scores_and_tests(subject)
     both_classes(next(iter(scores.values())), "evaluate")
 
-    measured = _measure_each(s, scores)
+    measured = _measure_each(subject, scores)
     measured_tests = {}
     for name, tally in tests.items():
-        measured_tests[name] = test_measures(tally, s.request.level, method)
+        measured_tests[name] = test_measures(tally, subject.request.level, method)
 
     by_group: dict[str, dict[str, Measured]] = {}
-    if s.groups:
-        by_group = _measures_by_group(s, measured)
-    at_cut = _measures_at_cut(s, {name: scores[name] for name in measured})
+    if subject.groups:
+        by_group = _measures_by_group(subject, measured)
+    at_cut = _measures_at_cut(subject, {name: scores[name] for name in measured})
     numbers_at_cut = {}
     for name, evaluated in at_cut.items():
         numbers_at_cut[name] = fields_of(evaluated, "threshold", "confusion", "metrics")
 
-    notes = [*_notes(s, scores, measured, by_group, at_cut)]
-    tables = [*_tables(s, measured, by_group, at_cut)]
+    notes = [*_notes(subject, scores, measured, by_group, at_cut)]
+    tables = [*_tables(subject, measured, by_group, at_cut)]
     if tests:
         notes.append(note("tests and scores", names=[shown(name) for name in tests]))
 
-    impact = _impact_at_threshold(s, measured)
+    impact = _impact_at_threshold(subject, measured)
     sentences_on_impact: list[str] = []
     for compared in impact.values():
         sentences_on_impact += compared.notes
@@ -185,14 +187,14 @@ def how_good(
         {
             "scores": measured,
             "groups": by_group,
-            "multiclass_auc": together,
+            "multiclass_auc": joint_auc,
             "tests": measured_tests,
             "impact": impact,
             "at": numbers_at_cut,
         },
         answer=(
-            _note_on_cases(s, scores),
-            *when(together, "all classes", auc=together),
+            _note_on_cases(subject, scores),
+            *when(joint_auc, "all classes", auc=joint_auc),
         ),
         notes=tuple(notes),
         tables=tuple(tables),
@@ -201,15 +203,15 @@ def how_good(
 
 
 def _scores_and_tests(
-    s: subjects.Subject,
+    subject: subjects.Subject,
 ) -> tuple[dict[str, Tally], dict[str, Tally]]:
     """Tell columns of scores from those of verdicts, which have no threshold."""
-    if s.request.classes:
-        return dict(s.tallies_by_key), {}
+    if subject.request.classes:
+        return dict(subject.tallies_by_key), {}
 
     scores = {}
     tests = {}
-    for name, tally in s.tallies_by_key.items():
+    for name, tally in subject.tallies_by_key.items():
         if holds_tests(tally):
             tests[name] = tally
         else:
@@ -219,17 +221,17 @@ def _scores_and_tests(
 
 
 def _measure_each(
-    s: subjects.Subject, tallies: Mapping[str, Tally]
+    subject: subjects.Subject, tallies: Mapping[str, Tally]
 ) -> dict[str, Measured]:
     """Measure each score, the best one first; classes stay in their order."""
     measured: dict[str, Measured] = {}
     for name in steps(tallies, "Measuring", len(tallies)):
-        measured[name] = s.memory.measures.once(
-            ScoreAtLevel(name, s.request.level),
-            partial(measures, s, name, tallies[name]),
+        measured[name] = subject.memory.measures.once(
+            ScoreAtLevel(name, subject.request.level),
+            partial(measures, subject, name, tallies[name]),
         )
 
-    if s.request.classes:
+    if subject.request.classes:
         return measured
 
     def area_of(name: str) -> float:
@@ -241,14 +243,14 @@ def _measure_each(
 
 
 def _measures_at_cut(
-    s: subjects.Subject, tallies: Mapping[str, Tally]
+    subject: subjects.Subject, tallies: Mapping[str, Tally]
 ) -> dict[str, AtThreshold]:
     """Measure each score at the threshold in use, if one was named."""
-    threshold = s.request.at
+    threshold = subject.request.at
     if threshold is None:
         return {}
 
-    level = s.request.level
+    level = subject.request.level
 
     return {
         name: at_threshold(tally, threshold, level=level)
@@ -256,25 +258,25 @@ def _measures_at_cut(
     }
 
 
-def _note_on_cases(s: subjects.Subject, tallies: Mapping[str, Tally]) -> Note:
+def _note_on_cases(subject: subjects.Subject, tallies: Mapping[str, Tally]) -> Note:
     """Say how many cases there are, of two classes or of several."""
-    if not s.request.classes:
-        return cases_note(s.cases)
-    sizes = [f"{shown(name)} {t.n_pos:,}" for name, t in tallies.items()]
-    return note("classes", n=s.cases.n, number=len(tallies), sizes=listed(sizes))
+    if not subject.request.classes:
+        return cases_note(subject.cases)
+    sizes = [f"{shown(name)} {tally.n_pos:,}" for name, tally in tallies.items()]
+    return note("classes", n=subject.cases.n, number=len(tallies), sizes=listed(sizes))
 
 
 def _impact_at_threshold(
-    s: subjects.Subject, names: Iterable[str]
+    subject: subjects.Subject, names: Iterable[str]
 ) -> dict[str, Comparison]:
     """Return impact ratios of the groups of each score at the threshold in use."""
-    if not s.groups or not isinstance(s.request.at, float):
+    if not subject.groups or not isinstance(subject.request.at, float):
         return {}
 
     impact = {}
     for name in names:
-        groups = subjects.named_groups(s, name)
-        compared = impact_of_groups(groups, s.request.at, s.request.level)
+        groups = subjects.named_groups(subject, name)
+        compared = impact_of_groups(groups, subject.request.at, subject.request.level)
         if compared is not None:
             impact[name] = compared
 
@@ -282,13 +284,13 @@ def _impact_at_threshold(
 
 
 def _measures_by_group(
-    s: subjects.Subject, names: Iterable[str]
+    subject: subjects.Subject, names: Iterable[str]
 ) -> dict[str, dict[str, Measured]]:
     """Return the numbers of each score in each group."""
-    alone = subjects.subject(s.data, Request(level=s.request.level))
+    alone = subjects.subject(subject.data, Request(level=subject.request.level))
     by_group = {}
     for name in names:
-        tallies = subjects.named_groups(s, name, each_column=True)
+        tallies = subjects.named_groups(subject, name, each_column=True)
         by_group[name] = {
             group: measures(alone, f"{name} in {group}", tally)
             for group, tally in tallies.items()
@@ -298,7 +300,7 @@ def _measures_by_group(
 
 
 def _notes(
-    s: subjects.Subject,
+    subject: subjects.Subject,
     tallies: Mapping[str, Tally],
     measured: Mapping[str, Measured],
     by_group: Mapping[str, Mapping[str, Measured]],
@@ -309,20 +311,22 @@ def _notes(
     cuts = {write_number(evaluated.threshold) for evaluated in at_cut.values()}
     notes = [
         *when(at_cut, "at", cut=" ".join(cuts)),
-        note("intervals", level=s.request.level),
+        note("intervals", level=subject.request.level),
         *exact_within(measured),
     ]
 
     # what is unusual about the data
     copies = _like_labels(tallies, measured)
     notes += when(copies, "like labels", names=copies)
-    sizes = [f"{shown(name)} {number_of(t.n)}" for name, t in tallies.items()]
+    sizes = [
+        f"{shown(name)} {number_of(counted.n)}" for name, counted in tallies.items()
+    ]
     sizes_differ = len({tally.n for tally in tallies.values()}) > 1
     notes += when(sizes_differ, "scored cases", each=listed(sizes))
 
     # what could not be measured
     prevalence_unknown = no_share(first_tally)
-    are_readings = _are_readings(s, measured)
+    are_readings = _are_readings(subject, measured)
     lacks_brier = any(row["brier"] is None for row in measured.values())
     if lacks_brier and not prevalence_unknown and not are_readings:
         notes.append(note("no brier"))
@@ -330,7 +334,7 @@ def _notes(
     notes += when(are_readings, "readings")
     notes += when(_a_group_lacks_a_class(by_group), "one class")
 
-    notes += s.alike
+    notes += subject.alike
     notes += _notes_of_estimates(measured)
     for name, row in measured.items():
         notes += doubt(name, row["auc"])
@@ -362,7 +366,9 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
     """Repeat what estimates say, each once, with the scores of which it is said."""
     scores_of_text: dict[str, list[str]] = {}
     for name, row in measured.items():
-        texts = [text for e in row.values() for text in getattr(e, "notes", ())]
+        texts = [
+            text for estimate in row.values() for text in getattr(estimate, "notes", ())
+        ]
         for text in dict.fromkeys(texts):
             scores_of_text.setdefault(text, []).append(shown(name))
 
@@ -375,14 +381,14 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
 
 
 def _tables(
-    s: subjects.Subject,
+    subject: subjects.Subject,
     measured: Mapping[str, Measured],
     by_group: Mapping[str, Mapping[str, Measured]],
     at_cut: Mapping[str, AtThreshold],
 ) -> tuple[Table, ...]:
     """Return the measures of all cases, of each group, and at the threshold in use."""
-    kind = "class" if s.request.classes else "score"
-    keys = _measures_shown(s, measured)
+    kind = "class" if subject.request.classes else "score"
+    keys = _measures_shown(subject, measured)
     titles = [MEASURES[key] for key in keys]
     rows = [[name, *(row[key] for key in keys)] for name, row in measured.items()]
     tables = [table("How good is each?", [kind, *titles], rows)]
@@ -392,8 +398,8 @@ def _tables(
         for name, measures_of_groups in by_group.items():
             for group, row in measures_of_groups.items():
                 rows_of_groups.append([group, name, *(row[key] for key in keys)])
-        head = [s.by, "score", *titles]
-        tables.append(table(f"In each {s.by}", head, rows_of_groups))
+        head = [subject.by, "score", *titles]
+        tables.append(table(f"In each {subject.by}", head, rows_of_groups))
 
     if at_cut:
         rows_at_cut = []
@@ -406,30 +412,32 @@ def _tables(
     return tuple(tables)
 
 
-def _measures_shown(s: subjects.Subject, found: Mapping[str, Measured]) -> list[str]:
+def _measures_shown(
+    subject: subjects.Subject, measured: Mapping[str, Measured]
+) -> list[str]:
     """Which measures have a column? Readings, such as 1 to 5, have no Brier score."""
-    if _are_readings(s, found):
+    if _are_readings(subject, measured):
         return [key for key in MEASURES if key != "brier"]
     return list(MEASURES)
 
 
-def _are_readings(s: subjects.Subject, found: Mapping[str, Measured]) -> bool:
+def _are_readings(subject: subjects.Subject, measured: Mapping[str, Measured]) -> bool:
     """Are all scores ordinal readings: a few whole numbers, such as 1 to 5?"""
-    return all(holds_readings(s.tallies_by_key[name]) for name in found)
+    return all(holds_readings(subject.tallies_by_key[name]) for name in measured)
 
 
-def measures(s: subjects.Subject, name: str, tally: Tally) -> Measured:
+def measures(subject: subjects.Subject, name: str, tally: Tally) -> Measured:
     """Return the numbers of one score; None for what these cases cannot tell."""
     measured: Measured = dict.fromkeys(MEASURES)
     has_both_classes = tally.n_pos and tally.n_neg
     if not has_both_classes and not tally.labels_expected:
         return measured
 
-    measured["auc"] = s.area(name, tally)
+    measured["auc"] = subject.area(name, tally)
     if no_share(tally):  # the others depend on the prevalence
         return measured
 
-    level = s.request.level
+    level = subject.request.level
     measured["average_precision"] = average_precision(tally, level=level)
     if could_be_probabilities(tally):
         score = brier(tally, level=level)
@@ -456,11 +464,11 @@ def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
 
 
 def _like_labels(
-    tallies: Mapping[str, Tally], found: Mapping[str, Measured]
+    tallies: Mapping[str, Tally], measured: Mapping[str, Measured]
 ) -> list[str]:
     """Which scores have two values, one for each label? They may be copies of it."""
     names = []
-    for name, row in found.items():
+    for name, row in measured.items():
         area = row["auc"]
         # expected labels have no value that a score could copy
         two_values = tallies[name].labelled().score.size == 2
@@ -582,14 +590,14 @@ def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:
     return tuple(pictures)
 
 
-def in_every_group(s: subjects.Subject) -> Finding | None:
+def in_every_group(subject: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
-    best = s.best
-    level = s.request.level
+    best = subject.best
+    level = subject.request.level
     threshold = best.point.threshold
-    tallies = subjects.named_groups(s, best.key, each_column=True)
+    tallies = subjects.named_groups(subject, best.key, each_column=True)
     # groups that share no case with another: those can be compared
-    disjoint = subjects.named_groups(s, best.key)
+    disjoint = subjects.named_groups(subject, best.key)
     comparable = _with_both_classes(disjoint)
     if len(comparable) < 2:
         return None
@@ -607,7 +615,7 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         rates = _rates_at(tally, threshold)
         rows.append((group, tally.n, tally.n_pos, areas.get(group), *rates))
 
-    head = ("group", *headings(s.cases), "AUC", *map(text_of, _AT))
+    head = ("group", *headings(subject.cases), "AUC", *map(text_of, _AT))
     forest = intervals("AUC by group", "AUC", areas)
 
     return finding(

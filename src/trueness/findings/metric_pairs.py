@@ -17,13 +17,13 @@ EFFECTS = (DIFFERENCE, RATIO)
 
 
 def better_by_metric(
-    s: Subject, metric: str, *, threshold: float, effect: str, method: str
+    subject: Subject, metric: str, *, threshold: float, effect: str, method: str
 ) -> Finding:
     """Compare a metric of classifiers on the same cases, pair by pair."""
-    assert isinstance(s.data, Panel)  # noqa: S101 - several on the same cases
-    level = s.request.level
+    assert isinstance(subject.data, Panel)  # noqa: S101 - several on the same cases
+    level = subject.request.level
     compared = compare_metric(
-        s.data,
+        subject.data,
         metric,
         thresholds=threshold,
         method=method,
@@ -59,8 +59,8 @@ def better_by_metric(
             "method": compared.method,
         },
         key="comparison",
-        answer=(cases_note(s.cases),),
-        notes=(note("intervals", level=level), *s.alike, *said(compared.notes)),
+        answer=(cases_note(subject.cases),),
+        notes=(note("intervals", level=level), *subject.alike, *said(compared.notes)),
         tables=(
             table("Each", ("classifier", text_of(metric)), value_rows),
             table(f"{effect.capitalize()}s on the same cases", head, rows),

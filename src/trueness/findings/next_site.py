@@ -54,14 +54,14 @@ def next_site(answer: AcrossSites) -> Finding:
     )
 
 
-def at_the_next_site(s: Subject) -> Finding | None:
+def at_the_next_site(subject: Subject) -> Finding | None:
     """Answer for the sites of a report: the AUC, and both rates at the threshold."""
-    if not s.sites:
+    if not subject.sites:
         return None
 
-    best = s.best
-    level = s.request.level
-    tallies = named_sites(s, best.key)
+    best = subject.best
+    level = subject.request.level
+    tallies = named_sites(subject, best.key)
     of_areas = next_site(across_sites(tallies, "auc", level=level))
     threshold = best.point.threshold
     if math.isinf(threshold):

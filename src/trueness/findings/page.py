@@ -65,14 +65,14 @@ Answers = tuple[tuple[str, tuple[Note, ...]], ...]
 Question = Callable[[subjects.Subject], Finding | None]
 
 
-def _at_the_next_site(s: subjects.Subject) -> Finding | None:
+def _at_the_next_site(subject: subjects.Subject) -> Finding | None:
     """Say what to expect at the next site, where there are several."""
-    if not s.sites:
+    if not subject.sites:
         return None
 
     from trueness.findings.next_site import at_the_next_site
 
-    return at_the_next_site(s)
+    return at_the_next_site(subject)
 
 
 # every question of a report, in the order of the page
@@ -80,8 +80,12 @@ QUESTIONS: Mapping[str, Question] = {
     "threshold": where_to_cut.at_the_cut,
     "zones": where_to_cut.two_cuts,
     "prevalence": where_to_cut.cuts_for_prevalences,
-    "comparison": lambda s: which_is_better.which_is_better(s) if s.several else None,
-    "ensembles": lambda s: which_is_better.better_together(s) if s.several else None,
+    "comparison": lambda subject: (
+        which_is_better.which_is_better(subject) if subject.several else None
+    ),
+    "ensembles": lambda subject: (
+        which_is_better.better_together(subject) if subject.several else None
+    ),
     "calibration": what_scores_mean.what_scores_mean,
     "calibrated": what_scores_mean.calibrated,
     "groups": in_every_group,
@@ -152,64 +156,64 @@ def page_about(
         tests = subjects.subject(data, of_tests, groups=groups, sites=sites)
         return page_about_tests(tests, title=title, facts=facts)
 
-    s = subjects.subject(
+    subject = subjects.subject(
         data, without_column_names(request), groups=groups, sites=sites
     )
-    return _page_about_scores(s, title, facts)
+    return _page_about_scores(subject, title, facts)
 
 
 def _page_about_scores(
-    s: subjects.Subject, title: str, facts: tuple[tuple[str, str], ...]
+    subject: subjects.Subject, title: str, facts: tuple[tuple[str, str], ...]
 ) -> Page:
     """Ask every question of a report, and put the answers on a page."""
     findings = {}
     for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS)):
         # a question that these data cannot answer has no section
-        finding = subjects.possible(partial(ask, s))
+        finding = subjects.possible(partial(ask, subject))
         if finding:
             findings[key] = finding
 
-    models = by_auc(s)
+    models = by_auc(subject)
     ranking: tuple[tuple[str, Estimate], ...] = ()
     usual_title = "How good is this classifier?"
-    if len(s.models) > 1 and not s.request.classes:
+    if len(subject.models) > 1 and not subject.request.classes:
         usual_title = "How good are these classifiers?"
         ranking = tuple((model.name, model.auc) for model in models)
 
-    headline, lead = opening(s, findings)
+    headline, lead = opening(subject, findings)
 
     return Page(
         title or usual_title,
         facts,
-        tiles(s),
-        answers(s, findings),
+        tiles(subject),
+        answers(subject, findings),
         tuple(findings.values()),
-        where_to_cut.slider(s),
-        question=_question(s),
+        where_to_cut.slider(subject),
+        question=_question(subject),
         headline=headline,
         lead=lead,
         ranking=ranking,
-        ties=ties_by_auc(models, findings.get("comparison"), s.request.level),
+        ties=ties_by_auc(models, findings.get("comparison"), subject.request.level),
     )
 
 
 def page_about_tests(
-    s: subjects.Subject, *, title: str, facts: tuple[tuple[str, str], ...]
+    subject: subjects.Subject, *, title: str, facts: tuple[tuple[str, str], ...]
 ) -> Page:
     """Report on tests: there is no threshold to choose, and no probability."""
-    about_cases = cases_note(s.cases)
-    quality = how_good(s)
+    about_cases = cases_note(subject.cases)
+    quality = how_good(subject)
     findings = [quality]
 
-    if s.several:
-        findings.append(which_test_is_better(s, cases_note=about_cases))
+    if subject.several:
+        findings.append(which_test_is_better(subject, cases_note=about_cases))
 
     sentences: list[Note] = []
     for finding in findings:
         # how many cases there are has an answer of its own
         sentences += [line for line in finding.answer if line.code not in COUNTED]
 
-    first_tally = next(iter(s.tallies_by_key.values()))
+    first_tally = next(iter(subject.tallies_by_key.values()))
     answers = (
         ("How good is it?", tuple(sentences)),
         (MIND, (*few_cases(first_tally), *quality.notes)),
@@ -234,9 +238,9 @@ def page_about_tests(
     )
 
 
-def by_auc(s: subjects.Subject) -> list[Model]:
+def by_auc(subject: subjects.Subject) -> list[Model]:
     """Return the classifiers, the largest AUC first."""
-    return sorted(s.models, key=lambda model: -model.auc.value)
+    return sorted(subject.models, key=lambda model: -model.auc.value)
 
 
 def ties_by_auc(
@@ -268,10 +272,12 @@ def ties_by_auc(
     return tuple(ties)
 
 
-def _question(s: subjects.Subject) -> str:
+def _question(subject: subjects.Subject) -> str:
     """Write the question that the page answers."""
-    request = s.request
-    which = "Which classifier is best" if s.several else "How good is this classifier"
+    request = subject.request
+    which = (
+        "Which classifier is best" if subject.several else "How good is this classifier"
+    )
 
     if not request.wants_a_threshold:
         return f"{which}, and how certain is that?"
@@ -285,19 +291,21 @@ def _question(s: subjects.Subject) -> str:
 
 
 def opening(
-    s: subjects.Subject, made: Mapping[str, Finding | None]
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
 ) -> tuple[Note, tuple[Note, ...]]:
     """Return the answer in one sentence, and what stands beside it.
 
     Without a cost or a constraint the answer is how good it is; a threshold is advised
     with its price.
     """
-    advice = _advice(s, made)
-    if s.request.wants_a_threshold:
+    advice = _advice(subject, findings)
+    if subject.request.wants_a_threshold:
         return advice[0], tuple(advice[1:])
-    times = f"{100 * s.best.auc.value:.0f}"
-    headline = note("auc in short", name=s.best.name, times=times, auc=s.best.auc)
-    return headline, (*doubt(s.best.name, s.best.auc), *advice)
+    times = f"{100 * subject.best.auc.value:.0f}"
+    headline = note(
+        "auc in short", name=subject.best.name, times=times, auc=subject.best.auc
+    )
+    return headline, (*doubt(subject.best.name, subject.best.auc), *advice)
 
 
 def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
@@ -368,19 +376,19 @@ def _positives(data: Panel | Tally) -> str:
     return f"{number_of(data.n_pos)} ({percent(data.prevalence)})"
 
 
-def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
+def tiles(subject: subjects.Subject) -> tuple[Tile, ...]:
     """Return the few numbers that are seen first."""
-    area = s.best.auc
+    area = subject.best.auc
     where, cases = {
         AtThreshold: ("there", "the cases"),
         Validation: ("on new cases", "new cases"),
-    }.get(type(s.checked), ("in this sample", "the cases"))
-    flagged, recall, precision = _rates(s)
-    prevalence = s.steps[0].share
+    }.get(type(subject.checked), ("in this sample", "the cases"))
+    flagged, recall, precision = _rates(subject)
+    prevalence = subject.steps[0].share
 
     return (
         Tile(
-            f"AUC of {s.best.name}",
+            f"AUC of {subject.best.name}",
             f"{area.value:.3f}",
             f"{level_text(area.level)} CI {area.low:.3f} to {area.high:.3f}",
             Lane(
@@ -396,7 +404,7 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
             f"recall (sensitivity) {where}",
             percent(recall.value),
             recall.interval,
-            recall.lane(*_required(s, "recall")),
+            recall.lane(*_required(subject, "recall")),
         ),
         Tile(
             f"precision (PPV) {where}",
@@ -406,24 +414,24 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
         ),
         Tile(
             "flag from a score of",
-            subjects.cut_of(s.best.point),
+            subjects.cut_of(subject.best.point),
             f"{percent(flagged.value)} of {cases}",
             flagged.lane(None, ""),
         ),
     )
 
 
-def _required(s: subjects.Subject, name: str) -> tuple[float | None, str]:
+def _required(subject: subjects.Subject, name: str) -> tuple[float | None, str]:
     """Return what a constraint requires of a metric alone, and how that is said."""
-    for constraint in s.request.constraints:
+    for constraint in subject.request.constraints:
         if constraint.metric.name == name and constraint.upward:
             return constraint.bound, f"{percent(constraint.bound)} required"
     return None, ""
 
 
-def _flags_nothing(s: subjects.Subject) -> bool:
+def _flags_nothing(subject: subjects.Subject) -> bool:
     """Is no case flagged, so that nothing can be said of those that are?"""
-    c = s.best.point.confusion
+    c = subject.best.point.confusion
     return not c.tp + c.fp
 
 
@@ -436,10 +444,12 @@ class _RateAtThreshold(NamedTuple):
     @property
     def interval(self) -> str:
         """Its confidence interval in words; nothing where there is none."""
-        e = self.estimate
-        if e is None:
+        estimate = self.estimate
+        if estimate is None:
             return ""
-        return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
+
+        level = level_text(estimate.level)
+        return f"{level} CI {percent(estimate.low)} to {percent(estimate.high)}"
 
     def lane(self, reference: float | None, text: str) -> Lane | None:
         """Return where it lies between none and all."""
@@ -452,14 +462,14 @@ class _RateAtThreshold(NamedTuple):
 
 
 def _rates(
-    s: subjects.Subject,
+    subject: subjects.Subject,
 ) -> tuple[_RateAtThreshold, _RateAtThreshold, _RateAtThreshold]:
     """Return proportion flagged, recall, precision, of new cases or of the sample."""
-    first = s.steps[0]
+    first = subject.steps[0]
     rates = []
     for name in ("flagged_rate", "recall", "precision"):
-        estimate = s.checked.metrics.get(name) if s.checked else None
-        if estimate is None or _flags_nothing(s):
+        estimate = subject.checked.metrics.get(name) if subject.checked else None
+        if estimate is None or _flags_nothing(subject):
             rates.append(_RateAtThreshold(first.at_start(name), None))
         else:
             rates.append(_RateAtThreshold(estimate.value, estimate))
@@ -468,29 +478,31 @@ def _rates(
     return flagged, recall, precision
 
 
-def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
+def answers(
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
+) -> Answers:
     """Answer the questions of a reader in a hurry, from what was found."""
     return (
-        ("What should you do?", tuple(_advice(s, made))),
-        ("How good is it?", _how_good(s, made)),
-        ("How sure are we?", _how_sure(s, made)),
-        (MIND, tuple(_mind(s, made))),
-        ("What was measured?", (measured(s),)),
+        ("What should you do?", tuple(_advice(subject, findings))),
+        ("How good is it?", _how_good(subject, findings)),
+        ("How sure are we?", _how_sure(subject, findings)),
+        (MIND, tuple(_mind(subject, findings))),
+        ("What was measured?", (measured(subject),)),
     )
 
 
 def _how_good(
-    s: subjects.Subject, findings: Mapping[str, Finding | None]
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
 ) -> tuple[Note, ...]:
     """Say how good the best classifier is, and what other sections answered."""
-    notes = [auc_note(s.best)]
-    others = s.models[1:]
+    notes = [auc_note(subject.best)]
+    others = subject.models[1:]
     if others:
-        texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
-        more = ""
+        texts = ", ".join(f"{model.name} {model.auc.value:.3f}" for model in others[:5])
+        further_notes = ""
         if len(others) > 5:
-            more = f" and {len(others) - 5} more"
-        notes.append(note("auc of others", others=texts, more=more))
+            further_notes = f" and {len(others) - 5} more"
+        notes.append(note("auc of others", others=texts, more=further_notes))
 
     for key in ("comparison", "ensembles", "groups"):
         section = findings.get(key)
@@ -503,68 +515,72 @@ def _how_good(
 
 
 def _how_sure(
-    s: subjects.Subject, made: Mapping[str, Finding | None]
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
 ) -> tuple[Note, ...]:
     """Say between which values AUC, recall and precision lie."""
-    best = s.best
-    checked = s.checked
-    notes = [note("auc between", name=best.name, auc=best.auc, level=s.request.level)]
+    best = subject.best
+    checked = subject.checked
+    notes = [
+        note("auc between", name=best.name, auc=best.auc, level=subject.request.level)
+    ]
     notes += doubt(best.name, best.auc)
 
-    for model in s.models[1:]:
+    for model in subject.models[1:]:
         notes += turned(model.name, model.auc)
 
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         notes += when(
-            not _flags_nothing(s),
+            not _flags_nothing(subject),
             "between",
             new="on new cases, " if isinstance(checked, Validation) else "",
             recall=checked.metrics["recall"],
             precision=checked.metrics["precision"],
         )
 
-    bins = made.get("scale")
+    bins = findings.get("scale")
     if bins:
         notes += bins.answer
 
     return tuple(notes)
 
 
-def auc_note(m: Model) -> Note:
+def auc_note(model: Model) -> Note:
     """Say how often a positive case has the higher score, and how often both tie."""
-    times = f"{100 * m.auc.value:.0f}"
-    if m.tally.binned or unknown_depend_on_score(m.tally):
+    times = f"{100 * model.auc.value:.0f}"
+    if model.tally.binned or unknown_depend_on_score(model.tally):
         # scores of a bin may differ, and the pairs of cases without a label are unknown
-        return note("auc of bins", name=m.name, times=times, auc=m.auc)
+        return note("auc of bins", name=model.name, times=times, auc=model.auc)
 
-    tied = tied_proportion(m.tally)
+    tied = tied_proportion(model.tally)
     if round(100 * tied) == 0:
-        return note("auc", name=m.name, times=times, auc=m.auc)
+        return note("auc", name=model.name, times=times, auc=model.auc)
 
-    wins = f"{100 * (m.auc.value - tied / 2):.0f}"
+    wins = f"{100 * (model.auc.value - tied / 2):.0f}"
     ties = f"{100 * tied:.0f}"
-    return note("auc with ties", name=m.name, wins=wins, ties=ties, auc=m.auc)
+    return note("auc with ties", name=model.name, wins=wins, ties=ties, auc=model.auc)
 
 
-def _advice(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[Note]:
+def _advice(
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
+) -> list[Note]:
     """Advise two thresholds, or those of groups, where that was asked; else one."""
     for key in ("zones", "group-cuts", "prevalence"):
         special = findings.get(key)
         if special is not None:
             return [n for n in special.answer if n.code not in COUNTED]
 
-    best = s.best
-    request = s.request
+    best = subject.best
+    request = subject.request
 
     if np.isposinf(best.point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
 
-    guaranteed = s.guaranteed(best.key, best.tally)
+    guaranteed = subject.guaranteed(best.key, best.tally)
     notes = [
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
-        _rates_to_expect(s),
-        *said(_expected_constraints(s) or limiting(best.point)),
+        _rates_to_expect(subject),
+        *said(_expected_constraints(subject) or limiting(best.point)),
     ]
 
     # the price of an error chose the threshold, since nothing else was asked
@@ -574,19 +590,19 @@ def _advice(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list
     return notes
 
 
-def _rates_to_expect(s: subjects.Subject) -> Note:
+def _rates_to_expect(subject: subjects.Subject) -> Note:
     """Say what share is flagged, recall and precision, on new cases where known."""
-    flagged, recall, precision = _rates(s)
-    tally = s.best.tally
+    flagged, recall, precision = _rates(subject)
+    tally = subject.best.tally
     expect = "That"
     labelled = ""
-    if isinstance(s.checked, Validation):
+    if isinstance(subject.checked, Validation):
         expect = "On new cases expect that this"
     elif tally.n_unknown and not unknown_depend_on_score(tally):
         labelled = "labelled "
 
     return note(
-        "nothing flagged" if _flags_nothing(s) else "then",
+        "nothing flagged" if _flags_nothing(subject) else "then",
         expect=expect,
         flagged=flagged.value,
         seen=labelled,
@@ -595,24 +611,26 @@ def _rates_to_expect(s: subjects.Subject) -> Note:
     )
 
 
-def _expected_constraints(s: subjects.Subject) -> list[str]:
+def _expected_constraints(subject: subjects.Subject) -> list[str]:
     """Say what to expect of the constraints on new cases."""
-    if not isinstance(s.checked, Validation):
+    if not isinstance(subject.checked, Validation):
         return []
-    return [*missed(s.checked), *kept(s.checked)]
+    return [*missed(subject.checked), *kept(subject.checked)]
 
 
-def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[Note]:
+def _mind(
+    subject: subjects.Subject, findings: Mapping[str, Finding | None]
+) -> list[Note]:
     """Say what to keep in mind of the cases, the scores and the threshold."""
-    data = s.best.tally
+    data = subject.best.tally
     notes = [*said(interval_notes(data)), *few_cases(data)]
-    for model in s.models:
+    for model in subject.models:
         notes += like_missing(model.name, model.tally)
 
     notes += said(unlabelled_notes(data))
     labelled_alone = unknown_depend_on_score(data) and not data.labels_expected
     notes += when(labelled_alone, "labelled alone")
-    notes += when(s.several and not s.cases.single_cases, "not combined")
+    notes += when(subject.several and not subject.cases.single_cases, "not combined")
 
     calibration = findings.get("calibration")
     if calibration:
@@ -620,11 +638,11 @@ def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[N
             if note_on_it.code in ("miscalibrated", "not probabilities"):
                 notes.append(note_on_it)
 
-    infeasible = [model.name for model in s.models if not model.feasible]
+    infeasible = [model.name for model in subject.models if not model.feasible]
     notes += when(infeasible, "infeasible", names=infeasible)
-    notes += _optimism(s)
+    notes += _optimism(subject)
 
-    prevalence = s.cases.design.prevalence
+    prevalence = subject.cases.design.prevalence
     where = "this prevalence"
     if prevalence is not None:
         where = f"a prevalence of {percent(prevalence)}"
@@ -632,48 +650,48 @@ def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[N
     return notes
 
 
-def _optimism(s: subjects.Subject) -> list[Note]:
+def _optimism(subject: subjects.Subject) -> list[Note]:
     """Say what the choice of the threshold itself is worth on new cases."""
-    checked = s.checked
-    if s.request.at is not None:
+    checked = subject.checked
+    if subject.request.at is not None:
         return [note("given beforehand")]
 
-    guaranteed = s.guaranteed(s.best.key, s.best.tally)
+    guaranteed = subject.guaranteed(subject.best.key, subject.best.tally)
     if guaranteed is not None:
         return [*map(proof_note, guaranteed.proofs), *said(guaranteed.notes)]
-    if _flags_nothing(s):
+    if _flags_nothing(subject):
         return []
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
 
-    what = text_of(checked.choice.objective.partition(" ")[2])
+    objective = text_of(checked.choice.objective.partition(" ")[2])
     expected = checked.corrected.value
     instead = checked.value
-    lines = [note("optimistic by", what=what, expect=expected, instead=instead)]
+    lines = [note("optimistic by", what=objective, expect=expected, instead=instead)]
 
     if written(expected) == written(instead):
         lines = [note("optimistic")]
 
     # a guarantee is given of cases that are counted one by one
-    code = "rarely met" if s.best.tally.single_cases else "said"
+    code = "rarely met" if subject.best.tally.single_cases else "said"
     return lines + [note(code, text=text) for text in met(checked, SAFE)]
 
 
-def measured(s: subjects.Subject) -> Note:
+def measured(subject: subjects.Subject) -> Note:
     """Say what was measured, for who knows nothing of it."""
-    data = s.best.tally
-    if s.request.classes:
-        return note("measured classes", number=len(s.models), n=data.n)
+    data = subject.best.tally
+    if subject.request.classes:
+        return note("measured classes", number=len(subject.models), n=data.n)
 
-    who = f"The classifier {s.best.name}"
-    if s.best.name == subjects.UNNAMED:
+    who = f"The classifier {subject.best.name}"
+    if subject.best.name == subjects.UNNAMED:
         who = "One classifier"
     if data.labels_expected:
         return note("measured expected", who=who, n=data.n, unknown=data.n_unknown)
 
     cases = how_many(data)
-    if len(s.models) > 1:
-        who = f"{len(s.models)} classifiers"
+    if len(subject.models) > 1:
+        who = f"{len(subject.models)} classifiers"
         cases = f"the same {cases}"
 
     known = ", of which"

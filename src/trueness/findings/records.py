@@ -391,11 +391,13 @@ def _in_columns(t: Table) -> list[str]:
     return lines
 
 
-def in_groups(whole: Finding, groups: Mapping[str, Any], more: Table) -> Finding:
+def in_groups(
+    of_all_cases: Finding, groups: Mapping[str, Any], group_table: Table
+) -> Finding:
     """Add what was found in each group: its numbers, and a table."""
-    numbers = whole.numbers | {"groups": groups}
-    tables = (*whole.tables, more)
-    return replace(whole, numbers=numbers, tables=tables)
+    numbers = of_all_cases.numbers | {"groups": groups}
+    tables = (*of_all_cases.tables, group_table)
+    return replace(of_all_cases, numbers=numbers, tables=tables)
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def scorecard(
 
 
 def scorecard_of_groups(
-    whole: Finding, groups: Mapping[Any, Tally], *, by: str, level: float
+    of_all_cases: Finding, groups: Mapping[Any, Tally], *, by: str, level: float
 ) -> Finding:
     """Add Gini, KS and the other measures of each group."""
     numbers = {}
@@ -113,7 +113,7 @@ def scorecard_of_groups(
     titles = [NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS]
     head = (by, *headings(first_tally), *titles)
 
-    return in_groups(whole, numbers, table(f"In each {by}", head, rows))
+    return in_groups(of_all_cases, numbers, table(f"In each {by}", head, rows))
 
 
 def grades(tally: Tally, *, level: float) -> Finding:
@@ -147,13 +147,13 @@ def grades(tally: Tally, *, level: float) -> Finding:
     )
 
 
-def measures_by_name(s: Subject) -> Finding | None:
+def measures_by_name(subject: Subject) -> Finding | None:
     """Return the same of the best classifier, for readers who look for a name."""
-    best = s.best
+    best = subject.best
     if best.tally.binned or best.tally.labels_expected:
         return None
 
-    level = s.request.level
+    level = subject.request.level
     measures = named_measures(best.tally, level)
     deciles = possible(partial(decile_table, best.tally, level=level))
     rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
@@ -251,7 +251,7 @@ def decisions(tally: Tally, thresholds: Sequence[float], level: float) -> Findin
 
 
 def decisions_of_groups(
-    whole: Finding,
+    of_all_cases: Finding,
     groups: Mapping[Any, Tally],
     thresholds: Sequence[float],
     *,
@@ -263,11 +263,11 @@ def decisions_of_groups(
         str(name): possible(partial(decisions, t, thresholds, level))
         for name, t in groups.items()
     }
-    return _curves_of_groups(whole, findings, by)
+    return _curves_of_groups(of_all_cases, findings, by)
 
 
 def risks_of_groups(
-    whole: Finding,
+    of_all_cases: Finding,
     groups: Mapping[Any, Tally],
     coverages: Sequence[float],
     *,
@@ -280,11 +280,11 @@ def risks_of_groups(
         str(name): possible(partial(risks, t, coverages, threshold, level))
         for name, t in groups.items()
     }
-    return _curves_of_groups(whole, findings, by)
+    return _curves_of_groups(of_all_cases, findings, by)
 
 
 def _curves_of_groups(
-    whole: Finding, findings: Mapping[str, Finding | None], by: str
+    of_all_cases: Finding, findings: Mapping[str, Finding | None], by: str
 ) -> Finding:
     """Put the tables of groups below each other, with the name of the group."""
     rows = [
@@ -293,11 +293,11 @@ def _curves_of_groups(
         if curve is not None
         for row in curve.tables[0].rows
     ]
-    head = (by, *whole.tables[0].head)
+    head = (by, *of_all_cases.tables[0].head)
     # a group with too few cases has no numbers
     numbers = {name: curve and curve.numbers for name, curve in findings.items()}
 
-    return in_groups(whole, numbers, table(f"In each {by}", head, rows))
+    return in_groups(of_all_cases, numbers, table(f"In each {by}", head, rows))
 
 
 def risks(

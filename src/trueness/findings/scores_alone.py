@@ -36,15 +36,15 @@ LEAST_CLASSIFIERS = 3  # whose agreement tells something
 FIDEL = "fidel"
 
 
-def how_good_alone(s: Subject) -> Finding:
+def how_good_alone(subject: Subject) -> Finding:
     """Say what the scores alone tell, and that it is no measurement."""
-    tallies = tallies_of(s.data)
-    threshold = s.request.at
+    tallies = tallies_of(subject.data)
+    threshold = subject.request.at
     flagged = {}
     tables: tuple[Table, ...] = ()
     if isinstance(threshold, float):
         flagged = {
-            name: flagged_rate(counts, threshold, s.request.level)
+            name: flagged_rate(counts, threshold, subject.request.level)
             for name, counts in tallies.items()
         }
         tables = (_table_of_flagged(flagged, threshold),)
@@ -55,13 +55,13 @@ def how_good_alone(s: Subject) -> Finding:
         "agreement": None,
     }
     notes = (note("no labels"), *when(flagged, "flagged alone"))
-    agreed = _agreement_of(s)
+    agreed = _agreement_of(subject)
 
     if agreed is None:
         return finding(
             "ranking",
             numbers,
-            answer=(note("unlabelled only", n=s.cases.n),),
+            answer=(note("unlabelled only", n=subject.cases.n),),
             notes=notes,
             tables=tables,
         )
@@ -80,12 +80,12 @@ def how_good_alone(s: Subject) -> Finding:
 _MEASURES = ("auc", "average_precision", "brier")
 
 
-def _agreement_of(s: Subject) -> Finding | None:
+def _agreement_of(subject: Subject) -> Finding | None:
     """Return what the agreement of three or more classifiers says, if it can."""
-    panel = s.data
+    panel = subject.data
     if not isinstance(panel, Panel) or len(panel.names) < LEAST_CLASSIFIERS:
         return None
-    agreed = possible(partial(agreement, panel, level=s.request.level))
+    agreed = possible(partial(agreement, panel, level=subject.request.level))
     if agreed is None:
         return None
 

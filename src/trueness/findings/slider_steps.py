@@ -108,13 +108,13 @@ class Steps:
 
 def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
-    every = every_step(t, name)
-    cut = every.threshold
+    all_steps = every_step(t, name)
+    cut = all_steps.threshold
     last = cut.size - 1
     # the chosen threshold may lie between two scores: the counts decide
     chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
     number = max(20, min(MOST_STEPS, _ALL_STEPS // models))
-    kept = np.union1d(_evenly(every, number), [0, chosen, last])
+    kept = np.union1d(_evenly(all_steps, number), [0, chosen, last])
 
     # as few digits as flag the same cases: what is shown is what was counted
     next_lower = np.append(cut[1:], -np.inf)
@@ -126,10 +126,10 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     threshold[place_of_start] = start
 
     return replace(
-        every,
+        all_steps,
         threshold=threshold,
-        tp=every.tp[kept],
-        fp=every.fp[kept],
+        tp=all_steps.tp[kept],
+        fp=all_steps.fp[kept],
         start=place_of_start,
     )
 
@@ -151,15 +151,19 @@ def every_step(t: Tally, name: str) -> Steps:
     )
 
 
-def _evenly(every: Steps, number: int) -> Ints:
+def _evenly(all_steps: Steps, number: int) -> Ints:
     """Choose steps evenly along the ROC curve, and along the proportion flagged."""
-    size = every.tp.size
+    size = all_steps.tp.size
     if size <= number:
         return np.arange(size)
 
     # the length of a staircase: up by sensitivity and right by the false positive rate
-    along_roc = np.asarray(every.tp / every.n_pos + every.fp / every.n_neg)
-    flagged = np.asarray((every.tp + every.fp) / (every.n_pos + every.n_neg))
+    along_roc = np.asarray(
+        all_steps.tp / all_steps.n_pos + all_steps.fp / all_steps.n_neg
+    )
+    flagged = np.asarray(
+        (all_steps.tp + all_steps.fp) / (all_steps.n_pos + all_steps.n_neg)
+    )
 
     # half of the steps along each, as both rise with every step
     places = []
@@ -180,17 +184,17 @@ def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
 
 
 def columns(
-    s: Steps, costs: tuple[float, float], probability: Array | None = None
+    steps: Steps, costs: tuple[float, float], probability: Array | None = None
 ) -> dict[str, Array]:
     """Return every quantity of the page at every step, NaN where it is undefined.
 
     Scores that are not probabilities have neither a probability nor a net benefit.
     """
-    cases = s.n_pos + s.n_neg
-    counted = s.counted
-    target = s.confusion  # for the prevalence of the design
+    cases = steps.n_pos + steps.n_neg
+    counted = steps.counted
+    target = steps.confusion  # for the prevalence of the design
     cost_fp, cost_fn = costs
-    weight = weight_of(s.share, costs)
+    weight = weight_of(steps.share, costs)
     quantities: dict[str, Array] = {
         name: metric(target) for name, metric in METRICS.items()
     }
@@ -206,14 +210,16 @@ def columns(
         "weighted_cost": (
             weight * quantities["fnr"] + (1 - weight) * quantities["fpr"]
         ),
-        "threshold": s.threshold,
+        "threshold": steps.threshold,
     }
 
     if probability is not None:
-        flags_nobody = np.isinf(s.threshold)
+        flags_nobody = np.isinf(steps.threshold)
         quantities["probability"] = np.where(flags_nobody, np.nan, probability)
         with np.errstate(divide="ignore", invalid="ignore"):
-            odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
+            odds = np.where(
+                steps.threshold < 1, steps.threshold / (1 - steps.threshold), np.nan
+            )
         quantities["net_benefit"] = (target.tp - target.fp * odds) / cases
 
     return quantities
@@ -249,6 +255,6 @@ def _as_shown(proportion: float) -> float:
     return float(f"{float(without_sign) / 100:.9g}")
 
 
-def met(constraint: Constraint, c: Confusion) -> Array:
+def met(constraint: Constraint, counts: Confusion) -> Array:
     """At which thresholds does a constraint hold? Not where it is undefined."""
-    return np.asarray(constraint(c), dtype=bool)
+    return np.asarray(constraint(counts), dtype=bool)

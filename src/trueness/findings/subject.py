@@ -316,10 +316,10 @@ def has_no_labels(data: Panel | Tally) -> bool:
     return not labelled and not data.labels_expected and data.n_unknown > 0
 
 
-def _models(s: Subject) -> list[Model]:
+def _models(subject: Subject) -> list[Model]:
     """Put the classifiers in order: by the objective if one was stated, else by AUC."""
-    request = s.request
-    tallies = s.tallies_by_key
+    request = subject.request
+    tallies = subject.tallies_by_key
     models = []
     shown_names = told_apart([*tallies], NAME)
 
@@ -331,7 +331,7 @@ def _models(s: Subject) -> list[Model]:
                 name=name,
                 key=key,
                 tally=tally,
-                auc=s.area(key, tally),
+                auc=subject.area(key, tally),
                 point=point,
                 feasible=feasible,
             )
@@ -351,25 +351,25 @@ def _models(s: Subject) -> list[Model]:
     if not best.feasible:
         _say_what_is_infeasible(best, request)
 
-    return [replace(best, point=_advised_point(s, best)), *models[1:]]
+    return [replace(best, point=_advised_point(subject, best)), *models[1:]]
 
 
-def _advised_point(s: Subject, best: Model) -> OperatingPoint:
+def _advised_point(subject: Subject, best: Model) -> OperatingPoint:
     """Return the threshold that is advised: with constraints, one to keep them.
 
     They are guaranteed where that was asked for, and otherwise expected to hold on new
     cases.
     """
-    if s.request.at is not None or not s.request.constraints:
+    if subject.request.at is not None or not subject.request.constraints:
         return best.point
 
-    guaranteed = s.guaranteed(best.key, best.tally)
+    guaranteed = subject.guaranteed(best.key, best.tally)
     if guaranteed is not None:
         from trueness.findings.advised_threshold import point_of_guarantee
 
         return point_of_guarantee(best.tally, guaranteed)
 
-    validation = s.validated(best.key, best.tally)
+    validation = subject.validated(best.key, best.tally)
     if validation is None:
         return best.point
 
@@ -486,20 +486,20 @@ def cut_of(point: OperatingPoint) -> str:
 
 
 def named_groups(
-    s: Subject, key: str, *, each_column: bool = False
+    subject: Subject, key: str, *, each_column: bool = False
 ) -> dict[str, Tally]:
     """Give the counts of one classifier in each group, by the name that is shown.
 
     ``each_column``: of groups of several columns also those of each column alone, which
     share cases with the others.
     """
-    groups = _of_classifier(s.groups or {}, key)
+    groups = _of_classifier(subject.groups or {}, key)
     return _by_shown_name(with_each_column(groups) if each_column else groups)
 
 
-def named_sites(s: Subject, key: str) -> dict[str, Tally]:
+def named_sites(subject: Subject, key: str) -> dict[str, Tally]:
     """Give the counts of one classifier at each site, by the name that is shown."""
-    return _by_shown_name(_of_classifier(s.sites or {}, key))
+    return _by_shown_name(_of_classifier(subject.sites or {}, key))
 
 
 def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[Any, Tally]:

@@ -119,7 +119,10 @@ def _notes_of_rates(
 ) -> list[str]:
     """Repeat what the estimates and the leaderboard say."""
     notes = [
-        text for rates in rows.values() for e in rates.values() for text in e.notes
+        text
+        for rates in rows.values()
+        for estimate in rates.values()
+        for text in estimate.notes
     ]
     if board is None:
         return notes
@@ -155,21 +158,21 @@ def _counts(runs: Runs) -> str:
 def _differences(board: Leaderboard) -> Table:
     """Return the differences of the pass rates of all pairs."""
     rows = []
-    for p in board.comparison.pairs:
-        d = p.difference
-        value, low, high = as_precise(d.value, d.low, d.high)
+    for pair in board.comparison.pairs:
+        difference = pair.difference
+        value, low, high = as_precise(difference.value, difference.low, difference.high)
         between = f"{value} ({low} to {high})"
-        rows.append([f"{p.first} - {p.second}", between, p_is(p.p_adjusted)])
+        rows.append([f"{pair.first} - {pair.second}", between, p_is(pair.p_adjusted)])
 
     return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
 
 
-def _written(e: Estimate) -> str:
+def _written(estimate: Estimate) -> str:
     """Write a rate in per cent, with as many digits as its interval allows."""
-    width = e.high - e.low
+    width = estimate.high - estimate.low
     return (
-        f"{points(e.value, width)} % ({points(e.low, width)} to "
-        f"{points(e.high, width)} %)"
+        f"{points(estimate.value, width)} % ({points(estimate.low, width)} to "
+        f"{points(estimate.high, width)} %)"
     )
 
 
@@ -222,9 +225,9 @@ def _rates_table(
     return table("Pass rates", ["rank", "system", *names, "not different"], ranked)
 
 
-def evals_page(found: Finding, source: str = "") -> Page:
+def evals_page(finding: Finding, source: str = "") -> Page:
     """Put the finding on a page of its own."""
-    systems: Mapping[str, Mapping[str, Estimate]] = found.numbers["systems"]
+    systems: Mapping[str, Mapping[str, Estimate]] = finding.numbers["systems"]
     tiles = []
     for system, rates in list(systems.items())[:6]:
         text, _, detail = _written(rates["pass rate"]).partition(" (")
@@ -235,24 +238,24 @@ def evals_page(found: Finding, source: str = "") -> Page:
     if source:
         facts.append(("file", shown(source, 120)))
 
-    answers = ((found.question, found.answer),)
-    return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,))
+    answers = ((finding.question, finding.answer),)
+    return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (finding,))
 
 
-def compared_by_readers(found: ReaderStudy) -> Finding:
+def compared_by_readers(study: ReaderStudy) -> Finding:
     """Say whether readers do better with one treatment than with another."""
-    name = "AUC" if found.metric == "auc" else found.metric
+    name = "AUC" if study.metric == "auc" else study.metric
     rows = [
         (
-            f"{shown(p.first, 30)} - {shown(p.second, 30)}",
-            p.difference,
-            p_value(p.p_value),
-            p_value(p.p_adjusted),
+            f"{shown(pair.first, 30)} - {shown(pair.second, 30)}",
+            pair.difference,
+            p_value(pair.p_value),
+            p_value(pair.p_adjusted),
         )
-        for p in found.pairs
+        for pair in study.pairs
     ]
 
-    means = dict(zip(found.treatments, found.means, strict=True))
+    means = dict(zip(study.treatments, study.means, strict=True))
     tables = [table("Treatments", ("treatment", f"mean {name}"), means.items())]
 
     if rows:
@@ -270,10 +273,10 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
     results = {
         treatment: {
             reader: value
-            for reader, value in zip(found.readers, map(float, values), strict=True)
+            for reader, value in zip(study.readers, map(float, values), strict=True)
             if not math.isnan(value)  # a nested reader has one treatment only
         }
-        for treatment, values in zip(found.treatments, found.results, strict=True)
+        for treatment, values in zip(study.treatments, study.results, strict=True)
     }
 
     return finding(
@@ -281,22 +284,22 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
         {
             "means": means,
             "readers": results,
-            "equality": fields_of(found, "statistic", "df1", "df2", "p_value"),
-            **fields_of(found, *fields),
+            "equality": fields_of(study, "statistic", "df1", "df2", "p_value"),
+            **fields_of(study, *fields),
         },
         answer=(
             note(
                 "study",
-                readers=counted(len(found.readers), "reader"),
-                treatments=counted(len(found.treatments), "treatment"),
-                n=found.n_pos + found.n_neg,
-                pos=found.n_pos,
-                **fields_of(found, "design", "random_effects"),
+                readers=counted(len(study.readers), "reader"),
+                treatments=counted(len(study.treatments), "treatment"),
+                n=study.n_pos + study.n_neg,
+                pos=study.n_pos,
+                **fields_of(study, "design", "random_effects"),
             ),
         ),
         notes=(
-            *(line for p in found.pairs for line in _pair_notes(p, found.level)),
-            *said(found.notes),
+            *(line for pair in study.pairs for line in _pair_notes(pair, study.level)),
+            *said(study.notes),
         ),
         tables=tuple(tables),
     )
@@ -377,13 +380,13 @@ def rate_sentences(rate: Rate, system: str = "") -> list[str]:
     return [str(note(code, **values)) for code in codes]
 
 
-def _if_independent(r: Rate) -> str:
+def _if_independent(rate: Rate) -> str:
     """Say what the rate would be if errors were independent, where that differs."""
-    alone = r.independent
+    alone = rate.independent
     if alone is None:
         return ""
 
-    width = r.high - r.low
+    width = rate.high - rate.low
     beside = note(
         "rate if independent",
         rate=points(alone.value, alone.high - alone.low),
@@ -393,41 +396,41 @@ def _if_independent(r: Rate) -> str:
     return f"; {beside}"
 
 
-def difference_sentences(c: RateComparison) -> list[str]:
+def difference_sentences(comparison: RateComparison) -> list[str]:
     """Say which systems differ, the clearest differences first."""
-    if not c.identified:
+    if not comparison.identified:
         return [str(note("no better system"))]
-    clearest_first = np.argsort(c.adjusted_p_value, kind="stable")
-    lines = [_difference_sentence(c, k) for k in clearest_first[:MOST_PAIRS]]
+    clearest_first = np.argsort(comparison.adjusted_p_value, kind="stable")
+    lines = [_difference_sentence(comparison, k) for k in clearest_first[:MOST_PAIRS]]
     left = clearest_first.size - MOST_PAIRS
     return [*lines, *map(str, when(left > 0, "other pairs", n=counted(left, "pair")))]
 
 
-def _difference_sentence(c: RateComparison, k: int) -> str:
+def _difference_sentence(comparison: RateComparison, k: int) -> str:
     """Say by how much one system passes more often, and whether that is sure."""
-    level = next(iter(c.rates.values())).level
-    first = shown(str(c.first[k]))
-    second = shown(str(c.second[k]))
-    value = float(c.difference[k])
-    low = float(c.low[k])
-    high = float(c.high[k])
+    level = next(iter(comparison.rates.values())).level
+    first = shown(str(comparison.first[k]))
+    second = shown(str(comparison.second[k]))
+    value = float(comparison.difference[k])
+    low = float(comparison.low[k])
+    high = float(comparison.high[k])
 
     if value < 0:  # the better one is named first
         first, second = second, first
         value = -value
         low, high = -high, -low
 
-    p = float(c.adjusted_p_value[k])
+    p_value = float(comparison.adjusted_p_value[k])
     sentence = note(
-        "system better" if p < 1 - level else "systems alike",
+        "system better" if p_value < 1 - level else "systems alike",
         first=first,
         second=second,
         value=points(value, high - low),
         low=points(low, high - low),
         high=points(high, high - low),
         level=level,
-        p=p,
-        many=", adjusted for all pairs" if len(c.first) > 1 else "",
+        p=p_value,
+        many=", adjusted for all pairs" if len(comparison.first) > 1 else "",
     )
 
     return str(sentence)

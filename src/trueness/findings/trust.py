@@ -37,11 +37,11 @@ if TYPE_CHECKING:  # most reports are of neither watches nor plans of labels
 STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 
 
-def enough_cases(s: Subject) -> Finding | None:
+def enough_cases(subject: Subject) -> Finding | None:
     """Say how many cases an interval of a wanted width needs."""
-    model = s.chosen
-    level = s.request.level
-    wanted = s.request.half_width
+    model = subject.chosen
+    level = subject.request.level
+    wanted = subject.request.half_width
     # new cases must be able to have the AUC
     if wanted is None or not 0.5 <= model.auc.value < 1:
         return None
@@ -85,14 +85,14 @@ def enough_cases(s: Subject) -> Finding | None:
     )
 
 
-def lost_in_bins(s: Subject) -> Finding | None:
+def lost_in_bins(subject: Subject) -> Finding | None:
     """Say between which numbers the exact answers lie, when the tally is binned."""
-    model = s.best
+    model = subject.best
     tally = model.tally
     if not tally.binned:
         return None
 
-    level = s.request.level
+    level = subject.request.level
     bounded: dict[str, Any] = {
         "AUC": auc(tally, level=level),
         "average precision": average_precision(tally, level=level),
@@ -171,11 +171,11 @@ def which_leaves(
     )
 
 
-def _leaf_numbers(r: LeafReport) -> dict[str, Any]:
+def _leaf_numbers(leaf_report: LeafReport) -> dict[str, Any]:
     return {
-        "leaves": leaf_numbers(r),
-        "tree": fields_of(r.tree, "n", "confidence", "utility"),
-        **fields_of(r, "wanted", "level", "trusted_level", "method"),
+        "leaves": leaf_numbers(leaf_report),
+        "tree": fields_of(leaf_report.tree, "n", "confidence", "utility"),
+        **fields_of(leaf_report, "wanted", "level", "trusted_level", "method"),
     }
 
 
@@ -216,38 +216,38 @@ def planned_labels(p: LabelSampleSize) -> Finding:
     return finding("planning", {"plan": p}, answer=(needed, *said(p.notes)))
 
 
-def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:
+def requirements(checked: Check, counted: Note, undecided: str = "report") -> Finding:
     """Say which requirements hold, fail, or are still undecided; and the exit code."""
-    word = found.verdict
+    word = checked.verdict
     if word == OPEN and undecided != "report":
         word = HOLDS if undecided == "pass" else FAILS
 
     code = {HOLDS: 0, FAILS: 4, OPEN: 5}[word]
     rows = [
         (v.verdict, v.name, f"{v.value:.4g}", v.span or "exact")
-        for v in found.ordered()
+        for v in checked.ordered()
     ]
     head = ("verdict", "requirement", "measured", "limits")
 
     return finding(
         "check",
         {
-            "verdict": found.verdict,
+            "verdict": checked.verdict,
             "exit_code": code,
-            **fields_of(found, "level", "adjust", "verdicts", "notes"),
+            **fields_of(checked, "level", "adjust", "verdicts", "notes"),
         },
         answer=(counted,),
         notes=(
-            *said(v.reason for v in found.ordered() if v.verdict != HOLDS),
-            *said(found.notes),
-            note(found.verdict, exit=code),
+            *said(v.reason for v in checked.ordered() if v.verdict != HOLDS),
+            *said(checked.notes),
+            note(checked.verdict, exit=code),
         ),
         # a requirement is read to its end
         tables=(table("Requirements", head, rows, most=120),),
     )
 
 
-def still_good(held: Watch, counted: Note, new: bool) -> Finding:
+def still_good(held: Watch, counted: Note, alarm_is_new: bool) -> Finding:
     """Say whether a watch raises its alarm."""
     of_alarm = ("alarm", "since", "evidence")
     of_estimate = ("value", "low", "high", "change")
@@ -274,12 +274,12 @@ def still_good(held: Watch, counted: Note, new: bool) -> Finding:
                 for group, watch in held.groups.items()
             },
             "watching": held.what,
-            "counted": new,
+            "counted": alarm_is_new,
             "sentence": sentence,
         },
         answer=(
             counted,
-            *when(not new, "counted before"),
+            *when(not alarm_is_new, "counted before"),
             note("watched", what=held.what, found=sentence),
         ),
         tables=(table("Groups", head, rows),) if rows else (),

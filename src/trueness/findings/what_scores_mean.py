@@ -60,16 +60,16 @@ LOGISTIC_PARAMETERS = 2  # intercept and slope of a logistic curve
 BEFORE, AFTER = "as they are", "calibrated"
 
 
-def meanings(s: Subject) -> list[Meaning | None]:
+def meanings(subject: Subject) -> list[Meaning | None]:
     """Measure the calibration of each classifier whose scores can be probabilities."""
-    return [s.meaning_of(model) for model in s.models]
+    return [subject.meaning_of(model) for model in subject.models]
 
 
-def what_scores_mean(s: Subject) -> Finding | None:
+def what_scores_mean(subject: Subject) -> Finding | None:
     """Say which scores can be read as probabilities."""
-    meaning_of = dict(zip(s.names, meanings(s), strict=True))
+    meaning_of = dict(zip(subject.names, meanings(subject), strict=True))
     measured = {name: x for name, x in meaning_of.items() if x is not None}
-    outside = [model.name for model in s.models if not model.is_probability]
+    outside = [model.name for model in subject.models if not model.is_probability]
     if not measured and not outside:  # nothing that could be tested
         return None
 
@@ -93,8 +93,8 @@ def what_scores_mean(s: Subject) -> Finding | None:
             *when(open_ended, "log loss unbounded", names=open_ended),
             *when(outside, "not probabilities", names=outside),
         ),
-        tables=_tables(s.tallies, measured),
-        figures=tuple(_figure(s, meaning_of[s.best.name], measured)),
+        tables=_tables(subject.tallies, measured),
+        figures=tuple(_figure(subject, meaning_of[subject.best.name], measured)),
     )
 
 
@@ -172,15 +172,22 @@ def _tables(
     verdict_rows = []
     part_rows = []
     line_rows = []
-    for name, x in measured.items():
-        verdict_rows.append((name, x.verdict.code, x.verdict.error, x.brier))
-        parts = x.brier.parts
+    for name, meaning in measured.items():
+        verdict_rows.append(
+            (
+                name,
+                meaning.verdict.code,
+                meaning.verdict.error,
+                meaning.brier,
+            )
+        )
+        parts = meaning.brier.parts
         part_rows.append((name, parts.mcb.value, parts.dsc.value, parts.unc.value))
         line = possible(partial(calibration_line, tallies[name]))
         slope = line and line.slope
         intercept = line and line.intercept
         explained = possible(partial(nagelkerke_r2, tallies[name]))
-        line_rows.append((name, x.log_loss, explained, slope, intercept))
+        line_rows.append((name, meaning.log_loss, explained, slope, intercept))
 
     return (
         table(
@@ -204,37 +211,37 @@ def _tables(
 
 
 def _figure(
-    s: Subject, best: Meaning | None, measured: Mapping[str, Meaning]
+    subject: Subject, best: Meaning | None, measured: Mapping[str, Meaning]
 ) -> list[Figure]:
     """Draw the proportion of positives against the score, with its consistency band."""
     if not measured:
         return []
 
-    threshold = float(np.clip(s.best.point.threshold, 0, 1))
+    threshold = float(np.clip(subject.best.point.threshold, 0, 1))
     probability = math.nan
     if best is not None:
         probability = float(best.probability(np.array(threshold)))
 
-    curves = {name: x.curve for name, x in measured.items()}
+    curves = {name: meaning.curve for name, meaning in measured.items()}
 
     return [
         figure(
             "Calibration",
             reliability_figure(curves, "consistency"),
-            order=s.names,
+            order=subject.names,
             at=(threshold, probability),
             follow="threshold probability",
             rule="threshold",
             band="expected",
-            histogram=score_figure({name: s.tallies[name] for name in measured}),
+            histogram=score_figure({name: subject.tallies[name] for name in measured}),
         )
     ]
 
 
-def calibrated(s: Subject) -> Finding | None:
+def calibrated(subject: Subject) -> Finding | None:
     """Calibrate the classifier that was named by the method that was asked for."""
-    request = s.request
-    model = s.chosen
+    request = subject.request
+    model = subject.chosen
 
     if not request.calibrator:
         return None

@@ -55,18 +55,20 @@ def slider(subject: Subject) -> dict[str, Any]:
     """Return what the script of the page needs to move every figure."""
     constraints = subject.request.constraints
     models = []
-    for s, meaning, model in zip(
+    for steps, meaning, model in zip(
         subject.steps, meanings(subject), subject.models, strict=True
     ):
-        probability = meaning and meaning.probability(s.threshold)
-        quantities = columns(s, subject.request.costs, probability)
+        probability = meaning and meaning.probability(steps.threshold)
+        quantities = columns(steps, subject.request.costs, probability)
         models.append(
             {
-                "name": s.name,
+                "name": steps.name,
                 "auc": f"{model.auc.value:.3f}",
-                "start": s.start,
-                "size": len(s.threshold),
-                "meets": [_zeros_and_ones(met(c, s.confusion)) for c in constraints],
+                "start": steps.start,
+                "size": len(steps.threshold),
+                "meets": [
+                    _zeros_and_ones(met(c, steps.confusion)) for c in constraints
+                ],
                 "columns": {k: short(k, values) for k, values in quantities.items()},
             }
         )
@@ -108,11 +110,11 @@ def readout(data: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
-def at_the_cut(s: Subject) -> Finding:
+def at_the_cut(subject: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
-    request = s.request
-    best = s.best
-    checked = s.checked
+    request = subject.request
+    best = subject.best
+    checked = subject.checked
     is_given = isinstance(checked, AtThreshold)
     counts = best.point.confusion
     flags_some = bool(counts.tp + counts.fp)
@@ -125,28 +127,28 @@ def at_the_cut(s: Subject) -> Finding:
             where = "at the given threshold"
 
     caption = f"{best.name} {where}, {cut_of(best.point)}"
-    prevalence = s.cases.design.prevalence
-    guaranteed = s.guaranteed(best.key, best.tally)
+    prevalence = subject.cases.design.prevalence
+    guaranteed = subject.guaranteed(best.key, best.tally)
 
     return finding(
         "every threshold",
         fields_of(best.point, "threshold", "score_range"),
         answer=(
-            *(promise_notes(guaranteed) or (_how_chosen(s),)),
-            *_surer_threshold(s),
+            *(promise_notes(guaranteed) or (_how_chosen(subject),)),
+            *_surer_threshold(subject),
             *when(request.constraints, "red"),
             *when(prevalence is not None, "shares for", share=prevalence),
         ),
         tables=(table(caption, ("metric", "value"), rows),) if rows else (),
-        figures=tuple(_figures(s)),
+        figures=tuple(_figures(subject)),
         key="threshold",
         told={"how": note("as fixed" if is_given else "to expect")},
     )
 
 
-def _how_chosen(s: Subject) -> Note:
+def _how_chosen(subject: Subject) -> Note:
     """Say by what the threshold was chosen, and within which constraints."""
-    request = s.request
+    request = subject.request
     if request.at is not None:
         return note("given", at=request.at)
 
@@ -156,7 +158,7 @@ def _how_chosen(s: Subject) -> Note:
 
     constraints = " and ".join(map(repr, request.constraints))
     limits = f", subject to {constraints}" if constraints else ""
-    kept = isinstance(s.checked, Validation) and sentences.kept(s.checked)
+    kept = isinstance(subject.checked, Validation) and sentences.kept(subject.checked)
     if constraints and kept:
         limits += " on new cases"
 
@@ -164,12 +166,12 @@ def _how_chosen(s: Subject) -> Note:
     return note("chosen", best=best, what=objective, limits=limits)
 
 
-def _surer_threshold(s: Subject) -> tuple[Note, ...]:
+def _surer_threshold(subject: Subject) -> tuple[Note, ...]:
     """Say where to cut to be sure of the constraints, not only to expect them."""
-    request = s.request
-    best = s.best
+    request = subject.request
+    best = subject.best
 
-    if not request.constraints or not isinstance(s.checked, Validation):
+    if not request.constraints or not isinstance(subject.checked, Validation):
         return ()
 
     find = partial(
@@ -205,93 +207,93 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
     )
 
 
-def _with_dot(s: Subject, picture: Figure, plane: str = "") -> Figure:
+def _with_dot(subject: Subject, picture: Figure, plane: str = "") -> Figure:
     """Add the dot that moves with the threshold to a figure of curves.
 
     In a ``plane`` of two metrics the region is shaded where a constraint is not met.
     """
-    first = s.steps[0]
-    columns_now = columns(first.pick(first.start), s.request.costs)
+    first = subject.steps[0]
+    columns_now = columns(first.pick(first.start), subject.request.costs)
     across, up = picture.follow.split()
 
     return replace(
         picture,
-        order=s.names,
+        order=subject.names,
         at=(columns_now[across].item(), columns_now[up].item()),
-        shaded=_shaded(s, plane) if plane else (),
+        shaded=_shaded(subject, plane) if plane else (),
     )
 
 
-def _figures(s: Subject) -> list[Figure]:
+def _figures(subject: Subject) -> list[Figure]:
     """Draw what the slider moves; a first look has no bands, and waits for nothing."""
-    pictures = [_scores(s), *_roc_and_precision_recall(s), _price(s)]
-    if s.request.replicates:
-        pictures.append(_capacity(s))
-        more = (_benefit(s), possible(partial(_any_cost, s)))
+    pictures = [_scores(subject), *_roc_and_precision_recall(subject), _price(subject)]
+    if subject.request.replicates:
+        pictures.append(_capacity(subject))
+        more = (_benefit(subject), possible(partial(_any_cost, subject)))
         pictures += [picture for picture in more if picture is not None]
     return pictures
 
 
-def _roc_and_precision_recall(s: Subject) -> list[Figure]:
+def _roc_and_precision_recall(subject: Subject) -> list[Figure]:
     """Draw both curves; first the one that says more at this prevalence."""
-    prevalence = s.steps[0].share
+    prevalence = subject.steps[0].share
     positives_are_rare = prevalence < RARE
     # without costs both curves stand before what a threshold costs
-    costs_stated = bool(s.request.stated_cost)
+    costs_stated = bool(subject.request.stated_cost)
 
     roc = figure(
         "ROC curve",
-        _curves_with_bands(s, "roc"),
+        _curves_with_bands(subject, "roc"),
         follow="fpr recall",
         folded=positives_are_rare and costs_stated,
     )
     precision_recall = figure(
         PR,
-        _curves_with_bands(s, "precision_recall"),
+        _curves_with_bands(subject, "precision_recall"),
         told={"share": prevalence},
         follow="recall precision",
         folded=costs_stated and not positives_are_rare,
     )
     pictures = [
-        _with_dot(s, roc, "roc"),
-        _with_dot(s, precision_recall, "precision_recall"),
+        _with_dot(subject, roc, "roc"),
+        _with_dot(subject, precision_recall, "precision_recall"),
     ]
 
     return pictures[::-1] if positives_are_rare else pictures
 
 
-def _curves_with_bands(s: Subject, kind: str) -> Curves:
+def _curves_with_bands(subject: Subject, kind: str) -> Curves:
     """Return the curves of all classifiers, with bands unless this is a first look."""
-    request = s.request
+    request = subject.request
 
     def draw() -> Curves:
         if not request.replicates:
-            return curve_figure(kind, s.tallies)
+            return curve_figure(kind, subject.tallies)
 
         return curve_figure(
             kind,
-            s.tallies,
+            subject.tallies,
             band="simultaneous",
             level=request.level,
             rng=request.rng,
             replicates=request.replicates,
         )
 
-    return s.memory.curves.once(CurveDrawing(kind, request.precision), draw)
+    return subject.memory.curves.once(CurveDrawing(kind, request.precision), draw)
 
 
-def _price(s: Subject) -> Figure:
+def _price(subject: Subject) -> Figure:
     """Draw what every threshold costs; folded where no costs were stated."""
-    fp, fn = s.request.costs
-    costs_stated = bool(s.request.stated_cost)
+    fp, fn = subject.request.costs
+    costs_stated = bool(subject.request.stated_cost)
 
     def draw() -> Curves:
-        counts = {m.name: apply_design(m.tally).target_counts for m in s.models}
+        counts = {m.name: apply_design(m.tally).target_counts for m in subject.models}
         return cost_figures.price_figure(counts, fp, fn)
 
     picture = figure(
         PRICE,
-        s.memory.curves.once(CurveDrawing("price", costs=(fp, fn)), draw),
+        subject.memory.curves.once(CurveDrawing("price", costs=(fp, fn)), draw),
         told={"fp": fp, "fn": fn},
         note=None if costs_stated else str(note("equal costs", fn=fn)),
         follow="flagged_rate cost",
@@ -299,20 +301,22 @@ def _price(s: Subject) -> Figure:
         folded=not costs_stated,
     )
 
-    return _with_dot(s, picture)
+    return _with_dot(subject, picture)
 
 
-def _scores(s: Subject) -> Figure:
+def _scores(subject: Subject) -> Figure:
     """Draw the scores of both classes, and which of them the threshold flags."""
-    probabilities = all(model.is_probability for model in s.models)
-    data = s.memory.histograms.once(None, lambda: _score_bars(s.tallies, probabilities))
-    first = s.steps[0]
-    at_start = columns(first.pick(first.start), s.request.costs)
+    probabilities = all(model.is_probability for model in subject.models)
+    data = subject.memory.histograms.once(
+        None, lambda: _score_bars(subject.tallies, probabilities)
+    )
+    first = subject.steps[0]
+    at_start = columns(first.pick(first.start), subject.request.costs)
 
     return figure(
         "Scores",
         data,
-        order=s.names,
+        order=subject.names,
         at=(first.first, 0.0),
         rule="threshold",
         logit=probabilities,
@@ -357,35 +361,35 @@ def _in_bins(score: Floats, counts: Array, edges: Floats) -> Floats:
     return np.asarray(heights, dtype=np.float64)
 
 
-def _capacity(s: Subject) -> Figure:
+def _capacity(subject: Subject) -> Figure:
     """Draw how many positives are among those flagged first."""
     picture = figure(
         "Capacity",
-        s.memory.curves.once(
-            CurveDrawing("gain"), lambda: curve_figure("gain", s.tallies)
+        subject.memory.curves.once(
+            CurveDrawing("gain"), lambda: curve_figure("gain", subject.tallies)
         ),
         follow="flagged_rate recall",
         rule="flagged_rate",
         folded=True,
     )
 
-    return _with_dot(s, picture, "gain")
+    return _with_dot(subject, picture, "gain")
 
 
-def _any_cost(s: Subject) -> Figure:
+def _any_cost(subject: Subject) -> Figure:
     """Draw the cost of the best threshold for every weight of the two errors."""
-    level = s.request.level
-    first = s.steps[0]
+    level = subject.request.level
+    first = subject.steps[0]
     draw = partial(
         cost_figures.cost_curve_figure,
-        s.tallies,
+        subject.tallies,
         level=level,
         at=np.linspace(0, 1, POINTS),
     )
     picture = figure(
         "Cost for every cost ratio",
-        s.memory.curves.once(CurveDrawing("cost_curve", level=level), draw),
-        told={"weight": weight_of(first.share, s.request.costs)},
+        subject.memory.curves.once(CurveDrawing("cost_curve", level=level), draw),
+        told={"weight": weight_of(first.share, subject.request.costs)},
         follow="weight weighted_cost",
         tilt="fpr fnr",
         ends=(first.at_start("fpr"), first.at_start("fnr")),
@@ -393,13 +397,13 @@ def _any_cost(s: Subject) -> Figure:
         folded=True,
     )
 
-    return _with_dot(s, picture)
+    return _with_dot(subject, picture)
 
 
-def _shaded(s: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
+def _shaded(subject: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     """Shade where a constraint is not met, half a column wider: two strips meet."""
-    first = s.steps[0]
-    constraints = s.request.constraints
+    first = subject.steps[0]
+    constraints = subject.request.constraints
     if not constraints:
         return ()
 
@@ -419,17 +423,17 @@ def _with_ends(values: Floats) -> Floats:
     return np.concatenate([values[:1], values, values[-1:]])
 
 
-def _benefit(s: Subject) -> Figure | None:
+def _benefit(subject: Subject) -> Figure | None:
     """Draw the net benefit of acting on scores that are probabilities."""
-    thresholds_of = _thresholds_of_probabilities(s)
+    thresholds_of = _thresholds_of_probabilities(subject)
     if not thresholds_of:
         return None
 
-    tallies = {m.name: m.tally for m in s.models if m.name in thresholds_of}
+    tallies = {m.name: m.tally for m in subject.models if m.name in thresholds_of}
     data = cost_figures.decision_figure(
-        tallies, level=s.request.level, at=thresholds_of
+        tallies, level=subject.request.level, at=thresholds_of
     )
-    first = s.steps[0]
+    first = subject.steps[0]
     prevalence = first.share
     threshold_now = float(np.clip(first.first, 0, 1))
     largest_benefit = max(float(line["y"].max()) for line in data.lines)
@@ -438,7 +442,7 @@ def _benefit(s: Subject) -> Figure | None:
     return figure(
         "Net benefit",
         data,
-        order=s.names,
+        order=subject.names,
         at=(threshold_now, _net_benefit(first, threshold_now)),
         follow="threshold net_benefit",
         rule="threshold",
@@ -448,13 +452,13 @@ def _benefit(s: Subject) -> Figure | None:
     )
 
 
-def _thresholds_of_probabilities(s: Subject) -> dict[str, Floats]:
+def _thresholds_of_probabilities(subject: Subject) -> dict[str, Floats]:
     """Return at which thresholds the net benefit of each classifier is drawn.
 
     They are some stops of its slider, evenly, and both ends.
     """
     thresholds_of: dict[str, Floats] = {}
-    for model, stops in zip(s.models, s.steps, strict=True):
+    for model, stops in zip(subject.models, subject.steps, strict=True):
         threshold = np.maximum(stops.threshold[stops.threshold < 1], 0.0)
         has_odds = threshold.size and stops.threshold[-1] < 1
         if model.is_probability and has_odds:
@@ -481,13 +485,13 @@ def _last_probability(data: Curves, prevalence: float) -> float:
     return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
 
 
-def cuts_for_prevalences(s: Subject) -> Finding | None:
+def cuts_for_prevalences(subject: Subject) -> Finding | None:
     """Say where to cut if the prevalence of use lies in a range."""
-    request = s.request
+    request = subject.request
     if request.prevalences is None:
         return None
 
-    point = _best_for_prevalences(s)
+    point = _best_for_prevalences(subject)
     metrics = table("There", ("metric", "value"), point.metrics.items())
 
     return finding(
@@ -498,10 +502,10 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
     )
 
 
-def _best_for_prevalences(s: Subject) -> OperatingPoint:
+def _best_for_prevalences(subject: Subject) -> OperatingPoint:
     """Choose for a range of prevalences; constraints are to hold on new cases."""
-    request = s.request
-    tally = s.best.tally
+    request = subject.request
+    tally = subject.best.tally
 
     if request.constraints:
         validate = partial(
@@ -515,31 +519,33 @@ def _best_for_prevalences(s: Subject) -> OperatingPoint:
     return best_for(tally, request.single_goal, request.prevalences)
 
 
-def two_cuts(s: Subject) -> Finding | None:
+def two_cuts(subject: Subject) -> Finding | None:
     """Say where yes and no end, when the question spoke of deferred cases."""
-    goal = s.request.pair_goal
+    goal = subject.request.pair_goal
     if goal is None:
         return None
 
     of_pair = replace(
-        s.request,
+        subject.request,
         maximize=goal.maximize,
         minimize=goal.minimize,
         subject_to=goal.subject_to,
         prevalences=None,
     )
 
-    return find_cut(s.best.tally, of_pair, name=s.best.name)[0]
+    return find_cut(subject.best.tally, of_pair, name=subject.best.name)[0]
 
 
-def cuts_of_groups(s: Subject) -> Finding | None:
+def cuts_of_groups(subject: Subject) -> Finding | None:
     """Find a threshold for each group, when the question limited their differences."""
-    request = s.request
+    request = subject.request
     if not request.group_constraints:
         return None
 
-    parts = named_groups(s, s.best.key)
-    groups = {g: t for g, t in parts.items() if t.n_pos and t.n_neg}
+    parts = named_groups(subject, subject.best.key)
+    groups = {
+        group: tally for group, tally in parts.items() if tally.n_pos and tally.n_neg
+    }
     if len(groups) < 2:
         raise InputError(
             "Constraints on differences between groups need two groups with "
@@ -555,4 +561,4 @@ def cuts_of_groups(s: Subject) -> Finding | None:
         prevalences=None,
     )
 
-    return find_cut(s.best.tally, of_groups, groups)[0]
+    return find_cut(subject.best.tally, of_groups, groups)[0]

@@ -49,23 +49,25 @@ DOMINANCE = (
 Pairs = dict[tuple[str, str], dominance.Dominance]
 
 
-def which_is_better(s: Subject, metric: str = "") -> Finding:
+def which_is_better(subject: Subject, metric: str = "") -> Finding:
     """Compare all classifiers on the same cases, at all thresholds and at the best.
 
     Tests, which have no threshold, are compared by ``metric``, or by sensitivity and
     specificity.
     """
-    panel = _panel(s)
+    panel = _panel(subject)
 
-    if are_tests(s.data):
-        return which_test_is_better(s, cases_note=cases_note(panel), metric=metric)
+    if are_tests(subject.data):
+        return which_test_is_better(
+            subject, cases_note=cases_note(panel), metric=metric
+        )
 
-    best = s.best.key
-    shown_names = {model.key: model.name for model in s.models}
+    best = subject.best.key
+    shown_names = {model.key: model.name for model in subject.models}
     keys = [name for name in panel.names if name in shown_names]
 
-    areas = compare_auc(panel[keys], level=s.request.level)
-    curves, drawn = _compare_curves(s, panel, keys)
+    areas = compare_auc(panel[keys], level=subject.request.level)
+    curves, drawn = _compare_curves(subject, panel, keys)
     dominance = []
     for (first_name, second_name), compared in curves.items():
         pair_of_names = {"first": first_name, "second": second_name}
@@ -79,8 +81,8 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
 
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
     differences_of_best = _differences_from_best(areas, best, shown_names)
-    notes = [*s.alike]
-    for model in s.models:
+    notes = [*subject.alike]
+    for model in subject.models:
         notes += turned(model.name, model.auc)
 
     notes += _curve_notes(shown_names, curves, best)
@@ -100,9 +102,9 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
             "method": areas.method,
             "dominance": dominance,
         },
-        answer=(cases_note(panel), *_verdict(s, areas)),
+        answer=(cases_note(panel), *_verdict(subject, areas)),
         notes=tuple(notes),
-        tables=(_each(s), table("Differences of the AUC", head, rows)),
+        tables=(_each(subject), table("Differences of the AUC", head, rows)),
         figures=tuple(_figures(differences_of_best, shown_names, curves)),
     )
 
@@ -116,44 +118,48 @@ def _differences_from_best(
         if pair.first == best:
             differences[f"{text[best]} {MINUS} {text[pair.second]}"] = pair.difference
         elif pair.second == best:
-            e = pair.difference
-            turned_round = replace(e, value=-e.value, low=-e.high, high=-e.low)
+            estimate = pair.difference
+            turned_round = replace(
+                estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low
+            )
             differences[f"{text[best]} {MINUS} {text[pair.first]}"] = turned_round
 
     return differences
 
 
-def _compare_curves(s: Subject, panel: Panel, keys: Sequence[str]) -> tuple[Pairs, str]:
+def _compare_curves(
+    subject: Subject, panel: Panel, keys: Sequence[str]
+) -> tuple[Pairs, str]:
     """Compare the ROC curves of pairs; also the words that say which cases were drawn.
 
     Of many pairs those of the best classifier; none of very many dependent cases.
     """
-    few, drawn = fewer(panel, s.request.rng)
+    few, drawn = fewer(panel, subject.request.rng)
     if len(few.rows) > MOST_ROWS:  # fewer() draws from independent cases only
         return {}, drawn
 
     pairs = list(combinations(keys, 2))
     if len(pairs) > MOST_PAIRS:
-        pairs = [pair for pair in pairs if s.best.key in pair]
+        pairs = [pair for pair in pairs if subject.best.key in pair]
 
     curves = dominance.dominance_of_pairs(
-        few, pairs, level=s.request.level, rng=s.request.rng
+        few, pairs, level=subject.request.level, rng=subject.request.rng
     )
     return curves, drawn
 
 
-def _panel(s: Subject) -> Panel:
+def _panel(subject: Subject) -> Panel:
     """Return the classifiers on the same cases."""
-    several_classifiers(s.data, "compare_auc")
-    refuse(s.data, "compare")  # labelled cases alone would have other AUCs
-    assert isinstance(s.data, Panel)  # noqa: S101 - several are
-    return s.data
+    several_classifiers(subject.data, "compare_auc")
+    refuse(subject.data, "compare")  # labelled cases alone would have other AUCs
+    assert isinstance(subject.data, Panel)  # noqa: S101 - several are
+    return subject.data
 
 
-def fewer(panel: Panel, rng: Seed, most: int = 0) -> tuple[Panel, str]:
+def fewer(panel: Panel, rng: Seed, max_rows: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
     labelled = panel.labelled()
-    number = most or MOST_ROWS
+    number = max_rows or MOST_ROWS
     if not labelled.single_cases or len(labelled.rows) <= number:
         return labelled, ""
 
@@ -173,11 +179,11 @@ def fewer(panel: Panel, rng: Seed, most: int = 0) -> tuple[Panel, str]:
     return drawn, f"{number:,} of the {total:,} cases, drawn at random"
 
 
-def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
+def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
     """Say who is best, by what, and whether that is sure."""
-    best, second, *_ = s.models
-    by_goal = s.request.stated_goal and s.request.at is None
-    same_area = [m.name for m in s.models if m.auc.value == best.auc.value]
+    best, second, *_ = subject.models
+    by_goal = subject.request.stated_goal and subject.request.at is None
+    same_area = [m.name for m in subject.models if m.auc.value == best.auc.value]
 
     if by_goal:
         best_note = note("best", name=best.name, what="the objective")
@@ -194,7 +200,7 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
 
     # the best by an objective may have the lower AUC
     code = "not better"
-    if pair.p_adjusted < 1 - s.request.level and gain:
+    if pair.p_adjusted < 1 - subject.request.level and gain:
         code = "better" if gain > 0 else "better in use"
 
     number_of_pairs = len(areas.pairs)
@@ -213,19 +219,22 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     return best_note, how_sure
 
 
-def _each(s: Subject) -> Table:
+def _each(subject: Subject) -> Table:
     """Return the AUC of each, and its best threshold with the objective there."""
-    if s.request.at is not None:
-        rows = [(m.name, m.auc) for m in s.models]
+    if subject.request.at is not None:
+        rows = [(model.name, model.auc) for model in subject.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
 
-    goal = f"{text_of(s.request.objective.name)} at its best"
+    goal = f"{text_of(subject.request.objective.name)} at its best"
     caption = "Each classifier, and its own best threshold"
-    constraints = " and ".join(map(repr, s.request.constraints))
+    constraints = " and ".join(map(repr, subject.request.constraints))
     if constraints:
         caption += f", subject to {constraints}"
 
-    rows_at_best = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
+    rows_at_best = [
+        (model.name, model.auc, model.point.value, cut_of(model.point))
+        for model in subject.models
+    ]
     return table(caption, ("classifier", "AUC", goal, "threshold"), rows_at_best)
 
 
@@ -315,11 +324,11 @@ def _figures(
 
 
 def in_each_group(
-    whole: Finding, parts: Mapping[str, Finding | None], by: str
+    of_all_cases: Finding, parts: Mapping[str, Finding | None], by: str
 ) -> Finding:
     """Add what was found in each group."""
     if not parts:
-        return replace(whole, numbers=whole.numbers | {"groups": {}})
+        return replace(of_all_cases, numbers=of_all_cases.numbers | {"groups": {}})
 
     rows = [
         (group, *row)
@@ -328,32 +337,34 @@ def in_each_group(
         for row in part.tables[-1].rows
     ]
     numbers = {group: part and part.numbers for group, part in parts.items()}
-    by_group = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
+    by_group = table(f"In each {by}", (by, *of_all_cases.tables[-1].head), rows)
 
-    return in_groups(whole, numbers, by_group)
+    return in_groups(of_all_cases, numbers, by_group)
 
 
-def better_together(s: Subject) -> Finding:
+def better_together(subject: Subject) -> Finding:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
-    panel = _panel(s)
-    if s.request.combiner:
-        choice(s.request.combiner, list(COMBINERS), "combiner")
+    panel = _panel(subject)
+    if subject.request.combiner:
+        choice(subject.request.combiner, list(COMBINERS), "combiner")
 
-    few, drawn = fewer(panel, s.request.rng)
+    few, drawn = fewer(panel, subject.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
-    keys = {model.key for model in s.models}
+    keys = {model.key for model in subject.models}
     kept = few[[name for name in few.names if name in keys]]
-    comparison = compare_combiners(kept, level=s.request.level, rng=s.request.rng)
+    comparison = compare_combiners(
+        kept, level=subject.request.level, rng=subject.request.rng
+    )
 
-    return combined(s, comparison, s.request.combiner, drawn)
+    return combined(subject, comparison, subject.request.combiner, drawn)
 
 
 def combined(
-    s: Subject, comparison: CombinerComparison, method: str = "", drawn: str = ""
+    subject: Subject, comparison: CombinerComparison, method: str = "", drawn: str = ""
 ) -> Finding:
     """Say what the best combination, or the one named, adds to the best classifier."""
     method = method or comparison.best()
-    best = max(s.models, key=lambda model: model.auc.value)
+    best = max(subject.models, key=lambda model: model.auc.value)
 
     # the combiner that all are compared with is no combination of its own
     areas = {}
@@ -376,7 +387,7 @@ def combined(
     rows: list[tuple[Any, ...]] = []
     for name in best_first:
         rows.append((name, areas[name], gains[name]))
-    for model in s.models:
+    for model in subject.models:
         rows.append((f"{model.name} alone", model.auc, ""))
 
     head = ("combiner", "AUC", f"gain over {best.name}")
@@ -397,15 +408,15 @@ def combined(
         {
             "method": method,
             "out_of_sample": out_of_sample,
-            "alone": {model.key: model.auc for model in s.models},
+            "alone": {model.key: model.auc for model in subject.models},
             "alone_in_folds": {
-                m.key: comparison.single_over_folds[m.key] for m in s.models
+                m.key: comparison.single_over_folds[m.key] for m in subject.models
             },
             "against": best.key,
             "folds": comparison.folds,
         },
         answer=(
-            cases_note(s.cases),
+            cases_note(subject.cases),
             note(f"together {verdict}", method=method, best=best.name, gain=gain),
         ),
         notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),

@@ -107,36 +107,41 @@ def without_labels(
 
 
 def how_good_tests(
-    panel: Panel, found: LatentPosterior, rule: Combination, by: str = "population"
+    panel: Panel, posterior: LatentPosterior, rule: Combination, by: str = "population"
 ) -> Finding:
     """Say how good each test is, how common the condition, and which rule is best."""
     texts = told_apart(list(panel.names), NAME)
-    tables = [_table_of_tests(panel, found, texts)]
+    tables = [_table_of_tests(panel, posterior, texts)]
 
-    if len(found.populations) > 1:
-        rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
+    if len(posterior.populations) > 1:
+        rows = [
+            (population, _cell(posterior.prevalence[population]))
+            for population in posterior.populations
+        ]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
 
-    other = found.independent
+    other = posterior.independent
 
     return finding(
         "nogold",
         {
-            **_posterior_numbers(found),
-            **fields_of(found, "dependence", "identified", "log_bayes_factor", "notes"),
+            **_posterior_numbers(posterior),
+            **fields_of(
+                posterior, "dependence", "identified", "log_bayes_factor", "notes"
+            ),
             "independent": other and _posterior_numbers(other),
-            "combination": _rule_numbers(rule, found.open),
+            "combination": _rule_numbers(rule, posterior.open),
         },
         answer=said(
             [
                 _sentence_on_cases(panel, len(texts)),
-                _sentence_on_prevalence(found, len(texts)),
-                *_sentences_on_rule(rule, found.open),
+                _sentence_on_prevalence(posterior, len(texts)),
+                *_sentences_on_rule(rule, posterior.open),
             ]
         ),
-        notes=said(found.notes),
+        notes=said(posterior.notes),
         tables=tuple(tables),
-        figures=_accuracy_figures(found, texts),
+        figures=_accuracy_figures(posterior, texts),
     )
 
 
@@ -172,13 +177,13 @@ def _sentence_on_cases(panel: Panel, tests: int) -> str:
     )
 
 
-def _sentence_on_prevalence(found: LatentPosterior, tests: int) -> str:
+def _sentence_on_prevalence(posterior: LatentPosterior, tests: int) -> str:
     """Say how common the condition is, also if errors were independent."""
-    if len(found.populations) > 1:
+    if len(posterior.populations) > 1:
         return "The first table has the prevalence of each population."
 
-    sentence = _credible(found.prevalence)
-    alone = found.independent if found.open else None
+    sentence = _credible(posterior.prevalence)
+    alone = posterior.independent if posterior.open else None
     if alone is None:
         return sentence
 
@@ -203,20 +208,20 @@ def _sentences_on_rule(rule: Combination, is_open: bool) -> list[str]:
 
 
 def _accuracy_figures(
-    found: LatentPosterior, texts: Sequence[str]
+    posterior: LatentPosterior, texts: Sequence[str]
 ) -> tuple[Figure, ...]:
     """Draw sensitivities and specificities; both answers where votes leave two."""
-    alone = found.independent if found.open else None
-    if found.open and (alone is None or not alone.identified):
+    alone = posterior.independent if posterior.open else None
+    if posterior.open and (alone is None or not alone.identified):
         return ()  # that is the prior
 
     figures = []
     for word in _BOTH:
-        named = dict(zip(texts, getattr(found, word).values(), strict=True))
+        named = dict(zip(texts, getattr(posterior, word).values(), strict=True))
         data = intervals(word.capitalize(), word, named)
         note_below = ""
         if alone is not None:
-            values = [e.value for e in getattr(alone, word).values()]
+            values = [estimate.value for estimate in getattr(alone, word).values()]
             data = replace(data, marks={IF_INDEPENDENT: np.array(values)})
             note_below = str(note("two answers"))
         figures.append(Figure(data, word.capitalize(), of="test", note=note_below))
@@ -224,16 +229,16 @@ def _accuracy_figures(
     return tuple(figures)
 
 
-def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
+def _posterior_numbers(posterior: LatentPosterior) -> dict[str, Any]:
     """Return prevalence, sensitivities and specificities."""
-    several = len(found.populations) > 1
-    groups = found.populations if several else ()
-    tests = {n: {k: getattr(found, k)[n] for k in _BOTH} for n in found.names}
+    several = len(posterior.populations) > 1
+    groups = posterior.populations if several else ()
+    tests = {n: {k: getattr(posterior, k)[n] for k in _BOTH} for n in posterior.names}
 
     return {
-        "prevalence": None if several else found.prevalence,
+        "prevalence": None if several else posterior.prevalence,
         "tests": tests,
-        "groups": {g: {"prevalence": found.prevalence[g]} for g in groups},
+        "groups": {g: {"prevalence": posterior.prevalence[g]} for g in groups},
     }
 
 
@@ -246,36 +251,38 @@ def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
     return numbers
 
 
-def _credible(e: Estimate) -> str:
+def _credible(estimate: Estimate) -> str:
     """Say what a posterior says of the prevalence; of an open one the interval."""
-    return str(note("votes alone" if np.isnan(e.value) else "credible", e=e))
+    return str(
+        note("votes alone" if np.isnan(estimate.value) else "credible", e=estimate)
+    )
 
 
-def _cell(e: Estimate | Rate) -> Any:
+def _cell(estimate: Estimate | Rate) -> Any:
     """Pass on an estimate, or the interval of what votes alone do not determine."""
-    if np.isfinite(e.value) or np.isnan(e.low):
-        return e
-    return f"{percent(e.low)} to {percent(e.high)}"
+    if np.isfinite(estimate.value) or np.isnan(estimate.low):
+        return estimate
+    return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
-def _tile(name: str, e: Estimate) -> Tile:
+def _tile(name: str, estimate: Estimate) -> Tile:
     """Show an estimate, or the interval of what votes alone do not determine."""
-    span = f"{percent(e.low)} to {percent(e.high)}"
-    if np.isnan(e.value):
+    span = f"{percent(estimate.low)} to {percent(estimate.high)}"
+    if np.isnan(estimate.value):
         return Tile(name, span, "not determined by the verdicts alone")
-    return Tile(name, percent(e.value), span)
+    return Tile(name, percent(estimate.value), span)
 
 
-def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
+def _test_tiles(posterior: LatentPosterior, rule: Combination) -> list[Tile]:
     """Show what is known: without labels intervals, and what independence gives."""
-    known = _rule_numbers(rule, found.open)
-    tiles = [_tile("prevalence", found.prevalence)]
-    alone = found.independent if found.open else None
+    rule_numbers = _rule_numbers(rule, posterior.open)
+    tiles = [_tile("prevalence", posterior.prevalence)]
+    alone = posterior.independent if posterior.open else None
     if alone is not None and alone.identified:
         tiles.append(_tile("if errors were independent", alone.prevalence))
 
     tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
-    return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
+    return [*tiles, *(_tile(f"its {word}", rule_numbers[word]) for word in _BOTH)]
 
 
 def _score_tiles(agreed: Agreement) -> list[Tile]:
@@ -303,15 +310,15 @@ def contradicts_independence(agreed: Agreement) -> bool:
     return (agreed.independent or agreed).misfit < DOUBTFUL_MISFIT
 
 
-def how_good_scores(panel: Panel, found: Agreement) -> Finding:
+def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
     """Say that ranks alone do not tell, and what independent errors would mean."""
-    alone = found.independent or found
+    alone = agreement.independent or agreement
 
-    if contradicts_independence(found):
+    if contradicts_independence(agreement):
         # no number is shown that rests on what the scores refute
         return finding(
             "agreement",
-            {"agreement": found},
+            {"agreement": agreement},
             key="nogold",
             answer=(note("unlabelled only", n=panel.n), note("ranks contradict")),
             notes=(
@@ -328,7 +335,7 @@ def how_good_scores(panel: Panel, found: Agreement) -> Finding:
 
     return finding(
         "agreement",
-        {"agreement": found},
+        {"agreement": agreement},
         key="nogold",
         answer=(
             note("unlabelled only", n=panel.n),
@@ -452,23 +459,23 @@ def _rate_notes(
     return list(dict.fromkeys([*of_all, *of_one, *of_comparison]))
 
 
-def _judge_rows(r: Rate) -> list[list[Any]]:
+def _judge_rows(rate: Rate) -> list[list[Any]]:
     """Return what each judge says, and how good it is."""
     return [
-        [n, r.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
-        for n, j in r.judges.items()
+        [n, rate.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
+        for n, j in rate.judges.items()
     ]
 
 
 def _rate_numbers(
-    r: Rate, words: list[str], plan: Mapping[str, Any]
+    rate: Rate, words: list[str], plan: Mapping[str, Any]
 ) -> dict[str, object]:
     return {
-        "rate": estimate_from_interval(r.value, r.low, r.high, r.level),
-        "raw": raw_rate(r),
-        "naive": dict(r.naive),
-        "judges": dict(r.judges),
-        **fields_of(r, *_RATE, "notes"),
+        "rate": estimate_from_interval(rate.value, rate.low, rate.high, rate.level),
+        "raw": raw_rate(rate),
+        "naive": dict(rate.naive),
+        "judges": dict(rate.judges),
+        **fields_of(rate, *_RATE, "notes"),
         "sentences": words,
         **dict.fromkeys(("next", "needed")),
         **plan,
@@ -506,18 +513,23 @@ def _rate_tables(
     return tables
 
 
-def _table_of_differences(c: RateComparison, level: float) -> Table:
+def _table_of_differences(comparison: RateComparison, level: float) -> Table:
     """Return the differences of the corrected rates of all pairs."""
     rows = []
-    for k in range(len(c.first)):
-        first = shown(str(c.first[k]), NAME)
-        second = shown(str(c.second[k]), NAME)
+    for k in range(len(comparison.first)):
+        first = shown(str(comparison.first[k]), NAME)
+        second = shown(str(comparison.second[k]), NAME)
         rows.append(
             (
                 f"{first} {MINUS} {second}",
-                estimate_from_interval(c.difference[k], c.low[k], c.high[k], level),
-                float(c.probability[k]),
-                float(c.adjusted_p_value[k]),
+                estimate_from_interval(
+                    comparison.difference[k],
+                    comparison.low[k],
+                    comparison.high[k],
+                    level,
+                ),
+                float(comparison.probability[k]),
+                float(comparison.adjusted_p_value[k]),
             )
         )
 
@@ -642,62 +654,64 @@ def _tiles(rates: Mapping[str, Rate], name_of: Mapping[str, str]) -> tuple[Tile,
     return tuple(tiles)
 
 
-def _rate_tile(name: str, r: Rate) -> Tile:
+def _rate_tile(name: str, rate: Rate) -> Tile:
     """Show a corrected rate; without labels only its interval."""
-    width = r.high - r.low
-    interval = f"{points(r.low, width)} to {points(r.high, width)} %"
-    if not r.identified:
+    width = rate.high - rate.low
+    interval = f"{points(rate.low, width)} to {points(rate.high, width)} %"
+    if not rate.identified:
         return Tile(name, interval, "not determined without labels")
-    return Tile(name, f"{points(r.value, width)} %", interval)
+    return Tile(name, f"{points(rate.value, width)} %", interval)
 
 
-def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
+def _judges(rate: Rate, panel: Panel, system: str, number: int) -> Finding:
     """Show the judges of one system."""
     rows = [
         (f"{k} {shown(name, NAME)}", *numbers)
-        for k, (name, *numbers) in enumerate(_judge_rows(r), 1)
+        for k, (name, *numbers) in enumerate(_judge_rows(rate), 1)
     ]
-    how = "averaged" if r.labelled in ("random", "by verdict") else r.labelled
+    how = "averaged" if rate.labelled in ("random", "by verdict") else rate.labelled
     on = f" on {system}" if system else ""
 
     return finding(
         "judges of",
-        {"rate": r},
+        {"rate": rate},
         key=f"judges{number}",
         told={"on": on, "how": note(f"labelled {how}")},
-        answer=said(rate_sentences(r, system)[2:]),
-        figures=_figures(r, panel),
+        answer=said(rate_sentences(rate, system)[2:]),
+        figures=_figures(rate, panel),
         tables=(table("Judges", JUDGE_HEAD, rows),),
-        caveat=" ".join(r.notes[1:]),
+        caveat=" ".join(rate.notes[1:]),
     )
 
 
-def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
+def _figures(rate: Rate, panel: Panel) -> tuple[Figure, ...]:
     """Draw what can be drawn: without labels no errors are known."""
 
     def judges() -> Figure:
-        return figure("Judges in the ROC plane", figures.judges_figure(r), of="judge")
+        return figure(
+            "Judges in the ROC plane", figures.judges_figure(rate), of="judge"
+        )
 
     def errors() -> Figure:
         return figure(
             "Which judges make the same errors?",
             figures.errors_figure(panel),
-            {"labels": counted(r.labels, "labelled case")},
+            {"labels": counted(rate.labels, "labelled case")},
         )
 
     def by_labels() -> Figure:
-        data = figures.labels_figure(r, panel)
+        data = figures.labels_figure(rate, panel)
         return figure(
             "How much would more labels narrow the interval?",
             data,
-            {"level": r.level, "labels": counted(r.labels, "label")},
+            {"level": rate.level, "labels": counted(rate.labels, "label")},
             order=tuple(line.name for line in data.lines),
         )
 
     drawings: list[Callable[[], Figure]] = [judges]
-    if r.labels and len(panel.names) > 1:
+    if rate.labels and len(panel.names) > 1:
         drawings.append(errors)
-    if r.labels and r.labelled != "by truth":
+    if rate.labels and rate.labelled != "by truth":
         drawings.append(by_labels)
 
     return tuple(drawn for drawn in map(possible, drawings) if drawn is not None)

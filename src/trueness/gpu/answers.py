@@ -179,8 +179,10 @@ def average_precision(
     if data.n_unknown:
         return replace(estimate, notes=from_bins().notes)
 
-    few = notes_on_few_negatives(data.n_pos, data.n_neg, data.design.prevalence)
-    return replace(estimate, notes=(*estimate.notes, *few))
+    notes_on_few = notes_on_few_negatives(
+        data.n_pos, data.n_neg, data.design.prevalence
+    )
+    return replace(estimate, notes=(*estimate.notes, *notes_on_few))
 
 
 def _move_to_exact_value(of_bins: Estimate, value: float) -> Estimate:
@@ -378,23 +380,25 @@ def _is_sum_over_scores(data: DeviceTally, name: str, options: dict[str, Any]) -
 def answer_on_device(
     analysis: Callable[..., Any],
     data: DeviceTally,
-    rest: tuple[Any, ...],
+    other_arguments: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Any:
     """Answer on the device or, of few scores, on the host; else from bins."""
     name = analysis.__name__
     few_scores = data.distinct_scores <= FEW_SCORES
     if few_scores and not _is_sum_over_scores(data, name, options):
-        return analysis(data.to_host(), *rest, **options)
+        return analysis(data.to_host(), *other_arguments, **options)
     if name in METRICS or name in SYNONYMS:
-        return at_threshold(data, *rest, metrics=[name], **options)[name]
+        return at_threshold(data, *other_arguments, metrics=[name], **options)[name]
 
     if name in ON_DEVICE:
         _cases.both_classes(data, name)
-        return ON_DEVICE[name](data, *rest, **options)
+        return ON_DEVICE[name](data, *other_arguments, **options)
 
     if name in BOUNDED:
-        return answer_with_bounds(analysis, (data.bin(CURVE_BINS), *rest), options)
+        return answer_with_bounds(
+            analysis, (data.bin(CURVE_BINS), *other_arguments), options
+        )
 
     gigabytes = 8 * data.n / 1e9
     raise InputError(

@@ -55,15 +55,18 @@ class DevicePanel:
     def answer_analysis(
         self,
         analysis: Callable[..., Any],
-        rest: tuple[Any, ...],
+        other_arguments: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
         """Answer for each classifier on the device."""
         if analysis.__name__ == "compare_auc":
-            return compare_auc(self, *rest, **options)
+            return compare_auc(self, *other_arguments, **options)
         answer = ANSWER_ON_DEVICE.load()
-        each = [answer(analysis, counts, rest, options) for counts in self.tallies]
-        return dict(zip(self.names, each, strict=True))
+        answers = [
+            answer(analysis, counts, other_arguments, options)
+            for counts in self.tallies
+        ]
+        return dict(zip(self.names, answers, strict=True))
 
     def with_design(self, **words: object) -> DevicePanel:
         """Return the cases with a sampling design, as of a :class:`trueness.Panel`."""
@@ -148,20 +151,20 @@ def compare_auc(
     down = _difference_powers(data, ~data.positive, of_negatives, -gap / n_neg)
     up = _difference_powers(data, data.positive, of_positives, gap / n_pos)
 
-    def contrast(i: int, j: int) -> Difference:
+    def contrast(first: int, second: int) -> Difference:
         # the influence of a case: twice the difference of its placements, over pairs
         twice_pairs = 2 * n_neg * n_pos
         strata = []
         for size, (squares, fourth_powers) in (
-            (n_neg, down[:, i, j]),
-            (n_pos, up[:, i, j]),
+            (n_neg, down[:, first, second]),
+            (n_pos, up[:, first, second]),
         ):
             strata.append(
                 Stratum(size, squares / twice_pairs**2, fourth_powers / twice_pairs**4)
             )
 
         return Difference.between(
-            areas[i], areas[j], combine_strata(strata, min(n_neg, n_pos))
+            areas[first], areas[second], combine_strata(strata, min(n_neg, n_pos))
         )
 
     values = dict(zip(data.names, estimates, strict=True))

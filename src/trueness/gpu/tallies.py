@@ -84,11 +84,11 @@ class DeviceTally:
     def answer_analysis(
         self,
         analysis: Callable[..., Any],
-        rest: tuple[Any, ...],
+        other_arguments: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
         """Answer on the device, or from bins with bounds."""
-        return ANSWER_ON_DEVICE.load()(analysis, self, rest, options)
+        return ANSWER_ON_DEVICE.load()(analysis, self, other_arguments, options)
 
     def with_design(self, **words: object) -> DeviceTally:
         """Return the cases with a sampling design, as of a :class:`trueness.Tally`."""
@@ -193,7 +193,7 @@ class DeviceTally:
         check_same_device(self.keys, other.keys)
         xp = self.library.xp
         keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
-        last = _last_of_equal(self.library, keys)
+        last_of_ties = _last_of_equal(self.library, keys)
 
         with_unknown = max(len(self.counts), len(other.counts))
         of_both = [_with_rows(part, with_unknown) for part in (self, other)]
@@ -202,8 +202,8 @@ class DeviceTally:
         return DeviceTally(
             library=self.library,
             kind=self.kind,
-            keys=keys[last],
-            running_counts=self.library.running_sums(counts)[:, last],
+            keys=keys[last_of_ties],
+            running_counts=self.library.running_sums(counts)[:, last_of_ties],
             design=self.design + other.design,
         )
 
@@ -246,10 +246,10 @@ class DeviceTally:
 
     def _count_bins(self, starts: Ints) -> Tally:
         """Count into bins that begin at these distinct scores, ascending."""
-        last = np.append(starts[1:], self.distinct_scores) - 1
+        last_rows = np.append(starts[1:], self.distinct_scores) - 1
         xp = self.library.xp
         at_start = xp.asarray(starts, device=self.keys.device)
-        at_last = xp.asarray(last, device=self.keys.device)
+        at_last = xp.asarray(last_rows, device=self.keys.device)
 
         counts = self._counts_on_host(self.running_counts[:, at_last])
         low = scores_on_host(self.library.host(self.keys[at_start]), self.kind)
@@ -346,15 +346,15 @@ def _count_block(
         raise InputError("y_score must have at least one case; found none.")
 
     runs = _sort_cases(library, scores, labels, kind)
-    last = _last_of_equal(library, runs.numbers)
+    last_of_ties = _last_of_equal(library, runs.numbers)
 
     xp = library.xp
     of_class = [
         runs.sizes * (runs.classes == label) for label in range(runs.number_of_classes)
     ]
-    running = [xp.cumulative_sum(sizes)[last] for sizes in of_class]
+    running = [xp.cumulative_sum(sizes)[last_of_ties] for sizes in of_class]
 
-    keys = runs.numbers[last]
+    keys = runs.numbers[last_of_ties]
     if runs.offset:
         keys = keys + runs.offset
 

@@ -154,15 +154,15 @@ def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Flo
     """
     failures = n - k
     # the likelihood p^k (1 - p)^failures is the density of this beta distribution
-    a = k + 1.0
-    b = failures + 1.0
+    alpha = k + 1.0
+    beta = failures + 1.0
     is_below = side > 0
-    mass = np.where(is_below, betainc(a, b, bound), betaincc(a, b, bound))
+    mass = np.where(is_below, betainc(alpha, beta, bound), betaincc(alpha, beta, bound))
     width = np.where(is_below, bound, 1.0 - bound)
 
     # beyond a bound of 0 or 1 there is no proportion on one side
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_mixture = betaln(a, b) + np.log(mass) - np.log(width)
+        log_mixture = betaln(alpha, beta) + np.log(mass) - np.log(width)
         evidence = log_mixture - xlogy(k, bound) - xlog1py(failures, -bound)
 
     return np.where(np.isnan(evidence), 0.0, evidence)

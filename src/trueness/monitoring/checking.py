@@ -172,7 +172,7 @@ def _evidence_of_groups(
 
 
 def check_all(
-    whole: Evidence,
+    whole_evidence: Evidence,
     requirements: Sequence[Requirement],
     *,
     groups: Groups,
@@ -198,24 +198,27 @@ def check_all(
     claims: list[Claim] = []
     for required in _split_once(requirements):
         evidence = (
-            {"": whole} if required.judges else _evidence_for(required, whole, groups)
+            {"": whole_evidence}
+            if required.judges
+            else _evidence_for(required, whole_evidence, groups)
         )
         if required.is_fact:
             facts += [
-                verdict_on_fact(required, group, e) for group, e in evidence.items()
+                verdict_on_fact(required, group, group_evidence)
+                for group, group_evidence in evidence.items()
             ]
         else:
             claims += claims_about_groups(required, evidence)
 
     verdicts = [*facts, *decide(claims, 1 - level, adjust)]
     notes = [
-        *_notes_on_assumptions(requirements, whole.tally, adjust),
+        *_notes_on_assumptions(requirements, whole_evidence.tally, adjust),
         *_notes_on_intervals(len(claims), level, adjust),
         *_notes_on_repeats(requirements),
-        *_notes_on_thresholds(requirements, whole.tally),
+        *_notes_on_thresholds(requirements, whole_evidence.tally),
     ]
 
-    if isinstance(whole.baseline, Tally):
+    if isinstance(whole_evidence.baseline, Tally):
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
         )
@@ -247,7 +250,7 @@ def _split_once(requirements: Sequence[Requirement]) -> list[Requirement]:
 
 
 def _evidence_for(
-    required: Requirement, whole: Evidence, groups: Groups
+    required: Requirement, whole_evidence: Evidence, groups: Groups
 ) -> Mapping[str, Evidence]:
     """Return the evidence for a requirement: that of all cases, or of each group."""
     of_all_groups = groups.get("")
@@ -260,7 +263,7 @@ def _evidence_for(
             return of_all_groups
         has_groups = isinstance(required.threshold, Rule) and required.threshold.groups
         if not has_groups:
-            return {"": whole}
+            return {"": whole_evidence}
 
     of_column = groups.get(column or "", of_all_groups)
     if of_column is None:

@@ -265,13 +265,13 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
     low = -math.inf if required.at_least is None else required.at_least
     high = math.inf if required.at_most is None else required.at_most
     reason = f"{prefix(group)}{required}: {value:,.6g} in this file."
-    more = None
+    more_cases = None
 
     if required.metric in NUMBERS_OF_CASES and value < low:
         # too few cases say nothing against the predictions: more are needed to decide
         verdict = OPEN
-        more = math.ceil(low - value)
-        reason = f"{reason} About {more:,} more are needed."
+        more_cases = math.ceil(low - value)
+        reason = f"{reason} About {more_cases:,} more are needed."
     elif low <= value <= high:
         verdict = HOLDS
     else:
@@ -286,7 +286,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
         high=value,
         bound=required.bounds()[0].value,
         cases=round(evidence.tally.n),
-        cases_needed=more,
+        cases_needed=more_cases,
         reason=reason,
     )
 
@@ -403,7 +403,9 @@ def _cases_to_decide(claim: Claim, interval: Interval) -> int | None:
     return max(1, math.ceil(interval.n * ((to_end / to_bound) ** 2 - 1)))
 
 
-def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) -> str:
+def _reason(
+    claim: Claim, verdict: str, interval: Interval, more_cases: int | None
+) -> str:
     """Return the sentence that explains a verdict."""
     subject = ""
     if claim.subject:
@@ -425,8 +427,8 @@ def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) ->
     measured = f"measured {interval.value:.4g} in {interval.n:,} {cases}"
 
     advice = ""
-    if more is not None:
-        advice = f"; about {more:,} more such cases would decide it"
+    if more_cases is not None:
+        advice = f"; about {more_cases:,} more such cases would decide it"
     elif verdict == OPEN:
         advice = "; the value is at the bound, so more cases may not decide it"
 

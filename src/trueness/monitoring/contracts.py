@@ -99,9 +99,9 @@ def _parse_toml(text: str, path: str | Path) -> dict[str, Any]:
 def _check_key(key: str, value: Any) -> None:
     """Raise an error for an unknown key, or for a value that a key cannot have."""
     if key not in KEYS:
-        known = ", ".join(KEYS)
+        known_keys = ", ".join(KEYS)
         raise InputError(
-            f"there is no key {key!r}.{nearest(key, KEYS)} Known keys: {known}."
+            f"there is no key {key!r}.{nearest(key, KEYS)} Known keys: {known_keys}."
         )
 
     if key == "require" and isinstance(value, dict):

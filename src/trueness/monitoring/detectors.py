@@ -303,7 +303,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     effect = _effects(about, state, n)
     normal_scores = ndtri(np.clip(rank, 1e-12, 1 - 1e-12))
     parts = np.array_split(normal_scores, _PARTS)
-    gains = np.array([score_gains(part, effect) for part in parts])
+    gains = np.array([score_gains(scores_of_part, effect) for scores_of_part in parts])
     sums = Sums(n, float(rank.sum()), float(rank @ rank))
 
     return BatchLook(gains[:, None, :], sums)
@@ -312,13 +312,13 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
 def _scores_before(state: State, tally: Tally) -> Any:
     """Return the scores before a batch, and add its own scores to the state."""
     old = unpack_counts(state["baseline"], tally)
-    new = tally.without_labels()
+    all_scores = tally.without_labels()
     if state["seen"] is not None:
         since_baseline = unpack_counts(state["seen"], tally)
         old = old + since_baseline
-        new = since_baseline + new
+        all_scores = since_baseline + all_scores
 
-    state["seen"] = pack_counts(new)
+    state["seen"] = pack_counts(all_scores)
     return old
 
 
@@ -337,7 +337,7 @@ def score_gains(z: Floats, effect: Floats) -> Floats:
 
 
 def ranks_among(
-    scores: Floats, counts: Floats, new: Floats, rng: np.random.Generator
+    scores: Floats, counts: Floats, new_scores: Floats, rng: np.random.Generator
 ) -> Floats:
     """Return the rank of each new score among all before it, as a number from 0 to 1.
 
@@ -345,13 +345,13 @@ def ranks_among(
     ``counts`` their numbers of cases.
     """
     old_below = np.concatenate([[0.0], np.cumsum(counts)])
-    left = np.searchsorted(scores, new, "left")
-    right = np.searchsorted(scores, new, "right")
-    new_below, new_ties = _count_earlier(new)
+    left = np.searchsorted(scores, new_scores, "left")
+    right = np.searchsorted(scores, new_scores, "right")
+    new_below, new_ties = _count_earlier(new_scores)
 
-    n = old_below[-1] + np.arange(new.size) + 1
+    n = old_below[-1] + np.arange(new_scores.size) + 1
     ties = new_ties + old_below[right] - old_below[left]
-    rank = old_below[left] + new_below + rng.random(new.size) * (ties + 1)
+    rank = old_below[left] + new_below + rng.random(new_scores.size) * (ties + 1)
 
     return np.asarray(rank / n, np.float64)
 
@@ -470,7 +470,7 @@ def _corrected_labels(
     labels = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
     guesses = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
     guesses_of_unlabelled = rng.permutation(
-        np.concatenate([_guesses_of_waiting(w, state) for w in unlabelled])
+        np.concatenate([_guesses_of_waiting(waiting, state) for waiting in unlabelled])
     )
     order = rng.permutation(labels.size)
     labels = labels[order]
@@ -546,8 +546,8 @@ def kind_of(watched: str) -> Kind:
     if isinstance(watched, str) and watched in KINDS:
         return KINDS[watched]
 
-    known = known_metric(watched, KINDS, "There is no metric {} to monitor.")
-    if not known.is_proportion and watched != "f1":
+    kind = known_metric(watched, KINDS, "There is no metric {} to monitor.")
+    if not kind.is_proportion and watched != "f1":
         raise InputError(
             f"{watched} is not a proportion of cases and cannot be monitored. Watch "
             "recall, precision, npv, accuracy, f1, auc or brier."

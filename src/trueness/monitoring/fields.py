@@ -105,9 +105,9 @@ def _between(low: float, high: float) -> Callable[[Any], float | None]:
 
 def _one_of(choices: Iterable[str]) -> FieldKind:
     """Return the kind of a field with one of these values."""
-    known = tuple(choices)
-    description = f"one of {', '.join(repr(choice) for choice in known)}"
-    return FieldKind(description, lambda value: value if value in known else None)
+    allowed = tuple(choices)
+    description = f"one of {', '.join(repr(choice) for choice in allowed)}"
+    return FieldKind(description, lambda value: value if value in allowed else None)
 
 
 _NUMBER = FieldKind("a finite number, such as 0.9", _number_or_percentage)

@@ -272,8 +272,8 @@ def _from_fields(fields: Mapping[str, Any]) -> Requirement:
         if name in OTHER_WORDS:
             hint = f"; write {OTHER_WORDS[name]} = {fields[name]!r}."
         else:
-            known = ", ".join(FIELDS)
-            hint = f".{nearest(str(name), FIELDS)} Known fields: {known}."
+            known_fields = ", ".join(FIELDS)
+            hint = f".{nearest(str(name), FIELDS)} Known fields: {known_fields}."
 
         raise InputError(
             f"A requirement has no field {described(name)}{hint}", option=str(name)
@@ -335,10 +335,10 @@ def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
         )
 
     if required.labelled not in (None, *_LABELLED):
-        known = ", ".join(f'"{word}"' for word in _LABELLED)
+        allowed = ", ".join(f'"{word}"' for word in _LABELLED)
         yield _Mistake(
             "labelled",
-            f"labelled must be one of {known}; found {described(required.labelled)}.",
+            f"labelled must be one of {allowed}; found {described(required.labelled)}.",
         )
 
 

@@ -75,10 +75,10 @@ class TippingPoint(Answer):
 
 def _sentence(what: str, factors: Factors) -> str:
     """Return a sentence on the factors at which the verdict changes."""
-    known = [f"{factor:.2f}" for factor in factors if not math.isnan(factor)]
-    if not known:
+    finite_factors = [f"{factor:.2f}" for factor in factors if not math.isnan(factor)]
+    if not finite_factors:
         return f"No factor of {what} from 1/20 to 20 changes the verdict."
-    return f"A factor of {' or '.join(known)} on {what} changes the verdict."
+    return f"A factor of {' or '.join(finite_factors)} on {what} changes the verdict."
 
 
 @of_tally

@@ -234,8 +234,12 @@ def named(x: Source) -> dict[str, Tally]:
         return {ONE: x}
     if isinstance(x, Panel):
         return {name: x[name] for name in x.names}
-    if isinstance(x, Mapping) and x and all(isinstance(t, Tally) for t in x.values()):
-        return {str(name): t for name, t in x.items()}
+    if (
+        isinstance(x, Mapping)
+        and x
+        and all(isinstance(value, Tally) for value in x.values())
+    ):
+        return {str(name): value for name, value in x.items()}
 
     if isinstance(x, Mapping) and not x:
         raise NotEnoughCases(

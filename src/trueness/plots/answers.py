@@ -223,14 +223,16 @@ def watch_history(watch: Watch, **look: Unpack[Style]) -> Shown:
     about = f"Watch on {watch.what}: {watch.sentence()}"
     watches = watch.groups or {"": watch}
     with_cases = {
-        name: part for name, part in watches.items() if _batches_with_cases(part)
+        name: one_watch
+        for name, one_watch in watches.items()
+        if _batches_with_cases(one_watch)
     }
     if not with_cases:
         raise NotEnoughCases(
             "A figure of a watch needs a batch with cases; found none."
         )
 
-    parts = tuple(_history_figure(part) for part in with_cases.values())
+    parts = tuple(_history_figure(one_watch) for one_watch in with_cases.values())
     if not watch.groups:
         return TitledFigure(parts[0], description=about)
 
@@ -294,10 +296,10 @@ def _history_figure(watch: Watch) -> Curves:
     )
 
 
-def _area_of_change(first: float, last: float, y: Axis) -> Line:
+def _area_of_change(first: float, last_batch: float, y: Axis) -> Line:
     """Return the batches among which the change began, as an area of full height."""
     area = {
-        "look": np.array([first - 0.5, last + 0.5]),
+        "look": np.array([first - 0.5, last_batch + 0.5]),
         "low": np.full(2, y.low),
         "high": np.full(2, y.high),
     }

@@ -73,8 +73,8 @@ def posterior_densities(
             draws["prior"] = prior_draws[:, i]
         panels.append(_density_panel(name, draws, true_values.get(name)))
 
-    what = "Posterior and prior density of every parameter"
-    return Panels(what, tuple(panels), columns=3, heights=(0.5,))
+    description = "Posterior and prior density of every parameter"
+    return Panels(description, tuple(panels), columns=3, heights=(0.5,))
 
 
 def _check_parameters(true_values: Mapping[str, float], names: Sequence[str]) -> None:
@@ -178,8 +178,10 @@ def combination_densities(
             Curves(formula, x, Axis("density", "", 0, 1.05 * top), bands=areas)
         )
 
-    what = "Posterior densities of combinations"
-    return Panels(what, tuple(panels), columns=min(3, len(panels)), heights=(0.5,))
+    description = "Posterior densities of combinations"
+    return Panels(
+        description, tuple(panels), columns=min(3, len(panels)), heights=(0.5,)
+    )
 
 
 @picture
@@ -207,8 +209,10 @@ def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
         Plate(-0.6, 0.6, 2.3, 1.95, "individuals n = 1 ... N"),
         Plate(0.9, 0.35, 3.8, 2.3, f"classifiers k = 1 ... {len(posterior.names)}"),
     )
-    what = f"Latent class model of {', '.join(posterior.names)}"
-    return Diagram(what, tuple(nodes), tuple(edges), directed=True, plates=plates)
+    description = f"Latent class model of {', '.join(posterior.names)}"
+    return Diagram(
+        description, tuple(nodes), tuple(edges), directed=True, plates=plates
+    )
 
 
 @picture

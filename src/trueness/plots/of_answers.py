@@ -81,9 +81,9 @@ def _posterior(answer: LatentPosterior) -> Intervals:
 
 def _agreement(answer: Agreement) -> Intervals:
     """Draw the AUCs; where they are not determined, those of independent errors."""
-    known = answer if answer.independent is None else answer.independent
-    label = "AUC" if known is answer else "AUC, if errors were independent"
-    return intervals("AUC of each classifier", label, known.auc)
+    with_aucs = answer if answer.independent is None else answer.independent
+    label = "AUC" if with_aucs is answer else "AUC, if errors were independent"
+    return intervals("AUC of each classifier", label, with_aucs.auc)
 
 
 def _rates_at_threshold(answer: OperatingPoint) -> Intervals:

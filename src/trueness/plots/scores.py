@@ -175,7 +175,9 @@ def _at_prevalences(
 
     tallies_in_use = {}
     model_lines = []
-    for prevalence in [_options.fraction(p, "prevalences") for p in prevalences]:
+    for prevalence in [
+        _options.fraction(fraction, "prevalences") for fraction in prevalences
+    ]:
         for name, t in tallies.items():
             in_use = t.with_design(prevalence=prevalence)
             tallies_in_use[label(name, prevalence)] = in_use
@@ -460,10 +462,10 @@ def identity(
         Line(str(name), {"x": first[names == name], "y": second[names == name]})
         for name in dict.fromkeys(names.tolist())
     )
-    what = f"{y_title} against {x_title}; the dashed line marks equality"
+    description = f"{y_title} against {x_title}; the dashed line marks equality"
     equal = guide(x_axis, y_axis, ends, ends)
 
-    return Curves(what, x_axis, y_axis, guides=(equal,), dots=dots)
+    return Curves(description, x_axis, y_axis, guides=(equal,), dots=dots)
 
 
 @picture_of

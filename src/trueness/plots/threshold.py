@@ -224,7 +224,7 @@ def pareto(
     # the line goes from left to right
     across, *others = front.values
     order = np.argsort(on_front[across], kind="stable")
-    what = "Pareto front of " + ", ".join(front.values)
+    description = "Pareto front of " + ", ".join(front.values)
 
     parts = []
     for up in others:
@@ -237,11 +237,11 @@ def pareto(
         }
         line = Line("Pareto front", columns)
         grey = guide(x, y, at_all_cuts[across], at_all_cuts[up], "all thresholds")
-        parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
+        parts.append(Curves(description, x, y, (line,), guides=(grey,), dots=(line,)))
 
     if len(parts) == 1:
-        return TitledFigure(parts[0], description=what)
-    return Panels(what, tuple(parts), columns=min(len(parts), 2))
+        return TitledFigure(parts[0], description=description)
+    return Panels(description, tuple(parts), columns=min(len(parts), 2))
 
 
 @picture_of

@@ -263,21 +263,21 @@ def evidence_of(
 
 
 def report_of(
-    s: subjects.Subject, path: str | os.PathLike[str], **options: Any
+    subject: subjects.Subject, path: str | os.PathLike[str], **options: Any
 ) -> Report:
     """Write a report about the data of a finding."""
-    data: Any = s.data
+    data: Any = subject.data
     if isinstance(data, Mapping) and len(data) == 1:
         (data,) = data.values()
 
-    groups: Any = s.groups
+    groups: Any = subject.groups
     if groups:
         groups = {
             name: next(iter(part.values())) if isinstance(part, Mapping) else part
             for name, part in groups.items()
         }
 
-    options = {"level": s.request.level, "groups": groups} | options
+    options = {"level": subject.request.level, "groups": groups} | options
     written: Report = report(data, path, **options)
     return written
 
@@ -420,9 +420,9 @@ def file_of(name: str) -> str:
 
 def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environment:
     """Return the templates of the report, and of others that show findings."""
-    known = {name: file_of(name) for name in ("page.html.j2", "parts.html.j2")}
+    own_templates = {name: file_of(name) for name in ("page.html.j2", "parts.html.j2")}
     templates = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([*more, jinja2.DictLoader(known)]),
+        loader=jinja2.ChoiceLoader([*more, jinja2.DictLoader(own_templates)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -59,8 +59,8 @@ def _interval_marks(lane: Lane, y: str) -> list[Markup]:
 
 def _percent(value: float, start: float, end: float) -> str:
     """Return a place between both ends of a scale; what lies outside stands there."""
-    part = (value - start) / (end - start)
-    return _place(100 * min(max(part, 0.0), 1.0))
+    fraction = (value - start) / (end - start)
+    return _place(100 * min(max(fraction, 0.0), 1.0))
 
 
 def _place(percent: float) -> str:
@@ -70,10 +70,10 @@ def _place(percent: float) -> str:
 
 def _anchor(value: float, start: float, end: float) -> str:
     """Return how a text stands at a place, so that it stays on the scale."""
-    part = (value - start) / (end - start)
-    if part < 0.2:
+    fraction = (value - start) / (end - start)
+    if fraction < 0.2:
         return "begin"
-    return "end" if part > 0.8 else "mid"
+    return "end" if fraction > 0.8 else "mid"
 
 
 class RankedRow(NamedTuple):
@@ -381,7 +381,9 @@ def of_a_thousand(proportions: Mapping[str, float]) -> dict[str, int]:
     {'a': 333, 'b': 333, 'c': 334}
     """
     # a product such as 1000 * 0.069 may lie just below its whole number
-    counts = {name: int(ICONS * part + 1e-9) for name, part in proportions.items()}
+    counts = {
+        name: int(ICONS * proportion + 1e-9) for name, proportion in proportions.items()
+    }
     order = sorted(counts, key=lambda name: counts[name] - ICONS * proportions[name])
     for name in order[: ICONS - sum(counts.values())]:
         counts[name] += 1

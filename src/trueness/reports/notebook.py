@@ -128,13 +128,13 @@ def _roc_curves(answer: Finding) -> TitledFigure:
 
 def _curve(answer: TwoAxes) -> TitledFigure:
     """Draw the two columns of an answer as one curve."""
-    known = np.isfinite(answer.x) & np.isfinite(answer.y)
-    across = answer.x[known]
-    up = answer.y[known]
+    is_finite = np.isfinite(answer.x) & np.isfinite(answer.y)
+    across = answer.x[is_finite]
+    up = answer.y[is_finite]
     x_name, y_name = [name.replace("_", " ") for name in answer.axes]
 
     # rates have axes from 0 to 1, so that figures can be compared
-    if known.any() and _are_fractions(across) and _are_fractions(up):
+    if is_finite.any() and _are_fractions(across) and _are_fractions(up):
         x_axis = Axis("x", x_name)
         y_axis = Axis("y", y_name)
     else:
@@ -259,15 +259,15 @@ def _says_nothing(value: object) -> bool:
     return isinstance(value, tuple) and not value
 
 
-def _first_line(part: Any) -> str:
-    return brief(part).splitlines()[0] if brief(part) else ""
+def _first_line(value: Any) -> str:
+    return brief(value).splitlines()[0] if brief(value) else ""
 
 
-def _part_name(part: Any) -> str:
+def _part_name(value: Any) -> str:
     """Name a part of an answer: a pair by both, others by their own name."""
-    if hasattr(part, "first") and hasattr(part, "second"):
-        return f"{part.first} - {part.second}"
-    return str(getattr(part, "name", ""))
+    if hasattr(value, "first") and hasattr(value, "second"):
+        return f"{value.first} - {value.second}"
+    return str(getattr(value, "name", ""))
 
 
 def _comparable(answer: Any) -> dict[str, Estimate]:

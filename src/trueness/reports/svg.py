@@ -475,15 +475,15 @@ def _histogram_rows(data: Bars, name: str) -> list[tuple[Any, ...]]:
 # intervals under one another
 
 
-def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
+def _draw_forest(figure: Figure, data: Intervals, max_rows: int) -> Drawn:
     """Draw estimates with their intervals under one another.
 
     Names stand before the lines and numbers behind them, in columns of their own; a
     long name stands above its line. Of many the first ones are drawn; the table has all
     of them.
     """
-    names = [_forest_name(name) for name in data.names[:most]]
-    numbers = _forest_numbers(data, most)
+    names = [_forest_name(name) for name in data.names[:max_rows]]
+    numbers = _forest_numbers(data, max_rows)
 
     # rows grow by the lines of a long name above them
     heights = [ROW + TEXT * len(name.above) for name in names]
@@ -499,7 +499,7 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     axes = Axes(
         data.label,
         "",
-        _forest_range(data, most),
+        _forest_range(data, max_rows),
         (bottom, 0.0),
         TOP + BOTTOM + int(bottom),
         bare=True,
@@ -524,7 +524,7 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     return svg, table(figure.title, head, rows)
 
 
-def _forest_numbers(data: Intervals, most: int) -> list[list[str]]:
+def _forest_numbers(data: Intervals, max_rows: int) -> list[list[str]]:
     """Return the lines of each estimate that is drawn, with equal decimals in all."""
     intervals = []
     for value, low, high in zip(data.value, data.low, data.high, strict=True):
@@ -532,7 +532,7 @@ def _forest_numbers(data: Intervals, most: int) -> list[list[str]]:
 
     # decimals follow from all estimates, also those that only the table has
     texts = in_column(intervals)
-    return [_number_lines(text) for text in texts[:most]]
+    return [_number_lines(text) for text in texts[:max_rows]]
 
 
 class ForestName(NamedTuple):
@@ -574,10 +574,10 @@ def _column_width(lines: Iterable[str]) -> int:
     return round(LETTER_OF_NAME * longest) + 10 if longest else 0
 
 
-def _forest_range(data: Intervals, most: int) -> tuple[float, float]:
+def _forest_range(data: Intervals, max_rows: int) -> tuple[float, float]:
     """Return a range that holds every interval that is drawn, with a little room."""
     columns = (data.value, data.low, data.high, *data.marks.values())
-    ends = np.concatenate([column[:most] for column in columns])
+    ends = np.concatenate([column[:max_rows] for column in columns])
     ends = ends[np.isfinite(ends)]
     if data.zero is not None:
         ends = np.append(ends, 0.0)

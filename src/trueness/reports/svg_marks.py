@@ -113,11 +113,11 @@ def _that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
 def _fraction(values: ArrayLike, low: float, high: float) -> Array:
     """Return how far values lie between both ends."""
     x = np.asarray(values, dtype=np.float64)
-    part = 1.0
+    scale = 1.0
     if max(abs(low), abs(high)) > 1e307:
-        part = 0.125  # in eighths, where the distance of the ends would overflow
-    length = (high * part - low * part) or 1.0
-    return (x * part - low * part) / length
+        scale = 0.125  # in eighths, where the distance of the ends would overflow
+    length = (high * scale - low * scale) or 1.0
+    return (x * scale - low * scale) / length
 
 
 def element(

@@ -270,7 +270,7 @@ def _lines(score: Any, x: Floats, y: Floats) -> list[Any]:
 
 
 def _join_new_scores(
-    rows: nw.LazyFrame[Any], map: Map, inputs: Sequence[str], new: str
+    rows: nw.LazyFrame[Any], map: Map, inputs: Sequence[str], new_name: str
 ) -> nw.LazyFrame[Any]:
     """Return the rows joined with the new score of each distinct output."""
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
@@ -286,7 +286,7 @@ def _join_new_scores(
     outputs = [
         np.where(column == _MISSING, np.nan, column) for column in columns.values()
     ]
-    table = columns | {new: _evaluate(map, outputs)}
+    table = columns | {new_name: _evaluate(map, outputs)}
 
     return keyed.join(_table(rows, table), on=keys, how="left").drop(keys)
 

@@ -90,12 +90,12 @@ def _ranges_of_groups(t: Tally, groups: int) -> _GroupRanges:
     pos = t.pos[::-1]
     neg = t.neg[::-1]
     cases = pos + neg
-    first, last = _groups_of_bins(low, high, cases, groups)
-    in_one_group = first == last
+    first_group, last_group = _groups_of_bins(low, high, cases, groups)
+    in_one_group = first_group == last_group
 
     def sum_by_group(values: Array) -> Array:
         total = np.zeros(groups, dtype=values.dtype)
-        np.add.at(total, first[in_one_group], values[in_one_group])
+        np.add.at(total, first_group[in_one_group], values[in_one_group])
         return total
 
     positives = sum_by_group(pos)
@@ -107,7 +107,7 @@ def _ranges_of_groups(t: Tally, groups: int) -> _GroupRanges:
     more_positives = np.zeros(groups, dtype=np.int64)
     more_negatives = np.zeros(groups, dtype=np.int64)
     for k in np.flatnonzero(~in_one_group):
-        reach = slice(first[k], last[k] + 1)
+        reach = slice(first_group[k], last_group[k] + 1)
         more_positives[reach] += pos[k]
         more_negatives[reach] += neg[k]
         gap_low[reach] -= neg[k] * high[k]
@@ -135,12 +135,12 @@ def _groups_of_bins(
     of_first_case = (cumulative - cases + 0.5) * groups_per_case
     of_last_case = (cumulative - 0.5) * groups_per_case
     is_bin = high > low
-    first = np.where(is_bin, np.floor(of_first_case - 1e-9), of_middle)
-    last = np.where(is_bin, np.floor(of_last_case + 1e-9), of_middle)
+    first_group = np.where(is_bin, np.floor(of_first_case - 1e-9), of_middle)
+    last_group = np.where(is_bin, np.floor(of_last_case + 1e-9), of_middle)
 
     return (
-        np.clip(first, 0, groups - 1).astype(np.int64),
-        np.clip(last, 0, groups - 1).astype(np.int64),
+        np.clip(first_group, 0, groups - 1).astype(np.int64),
+        np.clip(last_group, 0, groups - 1).astype(np.int64),
     )
 
 

@@ -130,11 +130,11 @@ def answer_with_bounds(
         sentence = _ONLY_BETWEEN[0].upper() + _ONLY_BETWEEN[1:]
         raise err.rephrased(message=f"{err.message} {sentence}.") from None
 
-    t: Tally = args[0]
+    tally: Tally = args[0]
     name = analysis.__name__
-    if name not in BOUNDED or _labels_are_expected(t):
+    if name not in BOUNDED or _labels_are_expected(tally):
         return _attach_reason(answer, _NOT_KNOWN_OF.get(name, NOT_KNOWN))
-    return BOUNDED[name].attach(answer, t.labelled(), options)
+    return BOUNDED[name].attach(answer, tally.labelled(), options)
 
 
 def _labels_are_expected(t: Tally) -> bool:
@@ -223,9 +223,9 @@ def _parts_with_bounds(
     }
     bounded = {}
     for name, (low, high) in ends.items():
-        part = getattr(parts, name)
-        part_ends = _widen_to_hold(part.value, widen_by_rounding(low, high))
-        bounded[name] = replace(part, bounds=part_ends)
+        component = getattr(parts, name)
+        part_ends = _widen_to_hold(component.value, widen_by_rounding(low, high))
+        bounded[name] = replace(component, bounds=part_ends)
 
     return replace(parts, **bounded)
 

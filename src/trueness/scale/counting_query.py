@@ -69,11 +69,11 @@ def unused_aliases(taken: set[str]) -> Aliases:
 
 
 def counting_query(
-    names: Names, aliases: Aliases, positive: LabelValue, to: str, bins: int | None
+    names: Names, aliases: Aliases, positive: LabelValue, dialect: str, bins: int | None
 ) -> str:
     """Return the text of the query that counts, in DuckDB's SQL."""
-    is_case_refused, kind = _kind(names, positive, to)
-    columns = {aliases.score: as_double(names["score"], to), aliases.kind: kind}
+    is_case_refused, kind = _kind(names, positive, dialect)
+    columns = {aliases.score: as_double(names["score"], dialect), aliases.kind: kind}
     # CLUSTER and GROUP are words of SQL, which some engines refuse as column names
     keys = {}
 
@@ -88,7 +88,7 @@ def counting_query(
     if "count" in names:
         columns[aliases.count] = names["count"]
     if "weight" in names:
-        columns[aliases.weight] = as_double(names["weight"], to)
+        columns[aliases.weight] = as_double(names["weight"], dialect)
 
     cases = (
         f"WITH {aliases.cases} AS "  # noqa: S608
@@ -109,18 +109,20 @@ def counting_query(
 
 def _select_list(expressions: Names) -> str:
     """Return the text of expressions, each with its name."""
-    return ", ".join(f"{how} AS {name}" for name, how in expressions.items())
+    return ", ".join(
+        f"{expression} AS {name}" for name, expression in expressions.items()
+    )
 
 
-def as_double(name: str, to: str) -> str:
+def as_double(name: str, dialect: str) -> str:
     """Return the text of a column as a number of double precision."""
     # SQLite has no other real numbers, and would turn a word into zero
-    return name if to == "sqlite" else f"CAST({name} AS DOUBLE)"
+    return name if dialect == "sqlite" else f"CAST({name} AS DOUBLE)"
 
 
-def is_nan(number: str, to: str) -> str:
+def is_nan(number: str, dialect: str) -> str:
     """Return the text of the condition that a number is NaN, in this dialect."""
-    if to in _NAN_IS_EQUAL:
+    if dialect in _NAN_IS_EQUAL:
         return f"{number} = CAST('NaN' AS DOUBLE)"
     return f"ISNAN({number})"
 
@@ -132,10 +134,10 @@ class _ColumnKind(NamedTuple):
     expression: str
 
 
-def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
+def _kind(names: Names, positive: LabelValue, dialect: str) -> _ColumnKind:
     """Return the expression of the kind of a case: pos, neg, unknown or refused."""
     refusals = [
-        f"WHEN {condition} THEN 'refused'" for condition in _unusable(names, to)
+        f"WHEN {condition} THEN 'refused'" for condition in _unusable(names, dialect)
     ]
     label = names.get("label")
     if label is None:
@@ -150,8 +152,8 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
         return _ColumnKind(True, " ".join(["CASE", *refusals, "ELSE 'unknown' END"]))
 
     is_missing = f"{label} IS NULL"
-    if not isinstance(positive, (bool, str)) and to not in WITHOUT_NAN:
-        is_missing += f" OR {is_nan(as_double(label, to), to)}"
+    if not isinstance(positive, (bool, str)) and dialect not in WITHOUT_NAN:
+        is_missing += f" OR {is_nan(as_double(label, dialect), dialect)}"
 
     if positive is None:
         kinds = [
@@ -171,12 +173,12 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
     )
 
 
-def _unusable(names: Names, to: str) -> list[str]:
+def _unusable(names: Names, dialect: str) -> list[str]:
     """Return the conditions in which a case has no usable weight or count."""
     conditions = []
 
     if "weight" in names:
-        weight = as_double(names["weight"], to)
+        weight = as_double(names["weight"], dialect)
         conditions.append(f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}")
 
     if "count" in names:

@@ -59,15 +59,19 @@ def _alternate(before: Array, behind: Array) -> Array:
 
 def roc_bounds(t: Tally) -> CurveBounds:
     """Return the bounds of the ROC curve: a rectangle for each bin."""
-    r = rectangles_of(t)
+    rectangles = rectangles_of(t)
     # a row with one score is a straight line, whose ends are exact
-    lowest_behind = np.where(r.is_bin, r.tp_before, r.tp_behind)
-    highest_before = np.where(r.is_bin, r.tp_behind, r.tp_before)
+    lowest_behind = np.where(
+        rectangles.is_bin, rectangles.tp_before, rectangles.tp_behind
+    )
+    highest_before = np.where(
+        rectangles.is_bin, rectangles.tp_behind, rectangles.tp_before
+    )
 
     return CurveBounds(
-        x=_alternate(r.fp_before, r.fp_behind) / t.n_neg,
-        low=_alternate(r.tp_before, lowest_behind) / t.n_pos,
-        high=_alternate(highest_before, r.tp_behind) / t.n_pos,
+        x=_alternate(rectangles.fp_before, rectangles.fp_behind) / t.n_neg,
+        low=_alternate(rectangles.tp_before, lowest_behind) / t.n_pos,
+        high=_alternate(highest_before, rectangles.tp_behind) / t.n_pos,
         axes=("fpr", "tpr"),
     )
 
@@ -83,10 +87,10 @@ def gain_bounds(t: Tally) -> CurveBounds:
 
     Its corners are reached by flagging the positives of a bin first, or last.
     """
-    r = rectangles_of(t)
+    rectangles = rectangles_of(t)
     pos = t.pos[:, None]
     neg = t.neg[:, None]
-    is_bin = r.is_bin[:, None]
+    is_bin = rectangles.is_bin[:, None]
     corners = np.concatenate([np.zeros_like(pos), pos, neg, pos + neg], axis=1)
     flagged = np.sort(corners, axis=1)
 
@@ -95,8 +99,8 @@ def gain_bounds(t: Tally) -> CurveBounds:
     fewest_positives = np.where(is_bin, np.clip(flagged - neg, 0, pos), straight)
     most_positives = np.where(is_bin, np.minimum(flagged, pos), straight)
 
-    tp_before = r.tp_before[:, None]
-    flagged_before = (r.tp_before + r.fp_before)[:, None]
+    tp_before = rectangles.tp_before[:, None]
+    flagged_before = (rectangles.tp_before + rectangles.fp_before)[:, None]
 
     return CurveBounds(
         x=((flagged_before + flagged) / (t.n_pos + t.n_neg)).ravel(),
@@ -119,16 +123,23 @@ def _precisions(t: Tally) -> _Precisions:
 
     In a row with one score it is the precision before, and behind, that row.
     """
-    r = rectangles_of(t)
-    behind = _precision(r.tp_behind, r.fp_behind, if_nothing_flagged=0.0)
+    rectangles = rectangles_of(t)
+    behind = _precision(
+        rectangles.tp_behind, rectangles.fp_behind, if_nothing_flagged=0.0
+    )
     before = np.concatenate([behind[:1], behind[:-1]])
     # nothing flagged: a first bin without negatives, or without positives
-    lowest = _precision(r.tp_before, r.fp_behind, if_nothing_flagged=1.0)
-    highest = _precision(r.tp_behind, r.fp_before, if_nothing_flagged=0.0)
+    lowest = _precision(
+        rectangles.tp_before, rectangles.fp_behind, if_nothing_flagged=1.0
+    )
+    highest = _precision(
+        rectangles.tp_behind, rectangles.fp_before, if_nothing_flagged=0.0
+    )
 
     def at_ends(inside: Floats) -> Array:
         return _alternate(
-            np.where(r.is_bin, inside, before), np.where(r.is_bin, inside, behind)
+            np.where(rectangles.is_bin, inside, before),
+            np.where(rectangles.is_bin, inside, behind),
         )
 
     return _Precisions(at_ends(lowest), at_ends(highest), behind)
@@ -151,10 +162,10 @@ def precision_bounds(t: Tally) -> CurveBounds:
     precisions = _precisions(t)
     low = precisions.low.copy()
     low[1::2] = precisions.behind
-    r = rectangles_of(t)
+    rectangles = rectangles_of(t)
 
     return CurveBounds(
-        x=_alternate(r.tp_before, r.tp_behind) / t.n_pos,
+        x=_alternate(rectangles.tp_before, rectangles.tp_behind) / t.n_pos,
         low=low * (1 - ROUNDING),
         high=precisions.high * (1 + ROUNDING),
         axes=("recall", "precision"),
@@ -164,9 +175,9 @@ def precision_bounds(t: Tally) -> CurveBounds:
 def lift_bounds(t: Tally) -> CurveBounds:
     """Return the bounds of the lift curve inside each bin."""
     precisions = _precisions(t)
-    r = rectangles_of(t)
-    tp = _alternate(r.tp_before, r.tp_behind)
-    fp = _alternate(r.fp_before, r.fp_behind)
+    rectangles = rectangles_of(t)
+    tp = _alternate(rectangles.tp_before, rectangles.tp_behind)
+    fp = _alternate(rectangles.fp_before, rectangles.fp_behind)
 
     return CurveBounds(
         x=(tp + fp) / (t.n_pos + t.n_neg),
@@ -178,22 +189,22 @@ def lift_bounds(t: Tally) -> CurveBounds:
 
 def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
     """Return the bounds of the net benefit, with any part of a bin flagged."""
-    p = curve.threshold
+    thresholds = curve.threshold
     # rows whose lowest score reaches p are flagged, and perhaps a part of the next row
-    rows_flagged = len(t) - np.searchsorted(t.score[::-1], p, side="left")
+    rows_flagged = len(t) - np.searchsorted(t.score[::-1], thresholds, side="left")
     highest_of_next = np.append(t.high, -np.inf)[rows_flagged]
-    rows_perhaps = np.minimum(rows_flagged + (highest_of_next >= p), len(t))
+    rows_perhaps = np.minimum(rows_flagged + (highest_of_next >= thresholds), len(t))
 
-    r = rectangles_of(t)
-    tp = np.concatenate([[0], r.tp_behind])
-    fp = np.concatenate([[0], r.fp_behind])
+    rectangles = rectangles_of(t)
+    tp = np.concatenate([[0], rectangles.tp_behind])
+    fp = np.concatenate([[0], rectangles.fp_behind])
     prevalence = curve.prevalence
-    price = (1 - prevalence) * p / (1 - p) / t.n_neg
+    price = (1 - prevalence) * thresholds / (1 - thresholds) / t.n_neg
     low = prevalence * tp[rows_flagged] / t.n_pos - price * fp[rows_perhaps]
     high = prevalence * tp[rows_perhaps] / t.n_pos - price * fp[rows_flagged]
 
     return CurveBounds(
-        x=p,
+        x=thresholds,
         low=low - ROUNDING * (1 + abs(low)),
         high=high + ROUNDING * (1 + abs(high)),
         axes=("threshold", "net_benefit"),

@@ -112,7 +112,7 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> MetricRange:
     """Return the smallest and the largest value of a single metric at the corners."""
     # a corner where the metric is undefined is left out: a quotient is constant along
     # the sides that meet there
-    values = np.array([metric(c) for c in corners], dtype=np.float64)
+    values = np.array([metric(corner) for corner in corners], dtype=np.float64)
     undefined = np.isnan(values)
     low = np.where(undefined, np.inf, values).min(axis=0)
     high = np.where(undefined, -np.inf, values).max(axis=0)

@@ -145,18 +145,20 @@ class _Query(NamedTuple):
     comments: tuple[str, ...]
 
 
-def _translate(query: str, source: Any, aliases: Aliases, to: str) -> str:
+def _translate(query: str, source: Any, aliases: Aliases, dialect: str) -> str:
     """Return the text of a query on the source in another dialect."""
     glot = required("sqlglot", "sql")
     tree = glot.parse_one(query, read="duckdb")
     _insert_table(tree, source, aliases)
     # no ordered value can be missing: the dialect's own order of nulls needs no clause
-    nulls_are_small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
+    nulls_are_small = (
+        glot.Dialect.get_or_raise(dialect).NULL_ORDERING == "nulls_are_small"
+    )
 
     for ordered in tree.find_all(glot.exp.Ordered):
         ordered.set("nulls_first", nulls_are_small)
 
-    return str(tree.sql(to, pretty=True))
+    return str(tree.sql(dialect, pretty=True))
 
 
 # reserved in the SQL standard; some parsers take them for names, engines do not
@@ -171,7 +173,7 @@ _RESERVED_WORDS = {
 }
 
 
-def _column(name: object, what: str, to: str) -> str:
+def _column(name: object, role: str, dialect: str) -> str:
     """Return the name of a column, quoted only if necessary.
 
     Snowflake and others distinguish p from "p": a quoted name keeps its capitals.
@@ -179,10 +181,10 @@ def _column(name: object, what: str, to: str) -> str:
     glot = required("sqlglot", "sql")
 
     if not isinstance(name, str) or not name:
-        raise InputError(f"{what} must name a column; found {described(name)}.")
+        raise InputError(f"{role} must name a column; found {described(name)}.")
 
     is_reserved = name.lower() in _RESERVED_WORDS
-    is_read = all(_is_column(name, dialect) for dialect in (to, "duckdb"))
+    is_read = all(_is_column(name, language) for language in (dialect, "duckdb"))
     simple = name.isidentifier() and is_read and not is_reserved
 
     return str(glot.exp.to_identifier(name, quoted=not simple).sql("duckdb"))
@@ -198,7 +200,7 @@ def _is_column(name: str, dialect: str) -> bool:
     return isinstance(selected, glot.exp.Column) and selected.name == name
 
 
-def _table(table: object, to: str) -> Any:
+def _table(table: object, dialect: str) -> Any:
     """Return the name of a table as a node of sqlglot; refuse any other text."""
     glot = required("sqlglot", "sql")
     refusal = InputError(
@@ -210,7 +212,7 @@ def _table(table: object, to: str) -> Any:
         raise refusal
 
     try:
-        query = glot.parse_one(f"SELECT * FROM {table}", read=to)  # noqa: S608
+        query = glot.parse_one(f"SELECT * FROM {table}", read=dialect)  # noqa: S608
     except (glot.errors.SqlglotError, ValueError):
         raise refusal from None
 
@@ -226,7 +228,7 @@ def _table(table: object, to: str) -> Any:
         **{key: named.args.get(key) for key in ("this", "db", "catalog")}
     )
     written_again = named.sql(
-        to, comments=False, unsupported_level=glot.ErrorLevel.IGNORE
+        dialect, comments=False, unsupported_level=glot.ErrorLevel.IGNORE
     )
     same_text = _without_quotes(written_again) == _without_quotes(table)
     if query != glot.select("*").from_(names_alone) or not same_text:
@@ -256,22 +258,22 @@ def _insert_table(tree: Any, source: Any, aliases: Aliases) -> None:
 
 
 def _query_that_applies(
-    what: object, names: Names, aliases: Aliases, to: str
+    map_or_rule: object, names: Names, aliases: Aliases, dialect: str
 ) -> _Query:
     """Return the query that adds the new score, or the decision, to every row."""
-    score = as_double(names["score"], to)
+    score = as_double(names["score"], dialect)
 
-    if isinstance(what, Rule):
+    if isinstance(map_or_rule, Rule):
         new_column = "decision"
-        expression = _rule(what, score, names.get("by"))
+        expression = _rule(map_or_rule, score, names.get("by"))
         comment = "Decision of the rule: 1 flagged, 0 not flagged, NULL deferred."
-    elif isinstance(what, Map):
+    elif isinstance(map_or_rule, Map):
         new_column = "calibrated"
-        expression = _expression_of_map(what, score)
+        expression = _expression_of_map(map_or_rule, score)
         comment = "What does the score mean as a probability?"
     else:
         raise InputError(
-            f"A query applies a fitted map or a rule; found {described(what)}.",
+            f"A query applies a fitted map or a rule; found {described(map_or_rule)}.",
             option="apply",
         )
 
@@ -284,8 +286,8 @@ def _query_that_applies(
             )
 
     # some engines treat NaN as the largest number
-    if to not in WITHOUT_NAN:
-        expression = f"CASE WHEN NOT {is_nan(score, to)} THEN {expression} END"
+    if dialect not in WITHOUT_NAN:
+        expression = f"CASE WHEN NOT {is_nan(score, dialect)} THEN {expression} END"
 
     rows = aliases.cases
     query = (

@@ -87,9 +87,9 @@ def open_rows(
                 "they are lost. Count the rows themselves.",
                 example=PythonCode("exact_threshold(rows, label=, score=, maximize=)"),
             )
-        known = data.labelled()
+        labelled = data.labelled()
         # the counts as they are, without a design
-        return tally_of_rows(known.score, *known.counts)
+        return tally_of_rows(labelled.score, *labelled.counts)
 
     if _stays_on_device(data):
         return data

@@ -96,11 +96,11 @@ class ExactResult(Record):
         return self.value
 
     def __repr__(self) -> str:
-        how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
+        precision = "exact" if self.exact else f"within {apart(self.low, self.high)}"
         passes = counted(self.passes, "pass", "passes")
         return (
-            f"{self.answer!r}\n  {how}, after {passes} over {self.rows:,} rows in "
-            f"{self.seconds:.1f} s; {self.bins:,} bins at the end"
+            f"{self.answer!r}\n  {precision}, after {passes} over {self.rows:,} rows "
+            f"in {self.seconds:.1f} s; {self.bins:,} bins at the end"
         )
 
 

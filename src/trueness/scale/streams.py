@@ -116,8 +116,8 @@ class Stream:
 
             labels = self._labels_with(state.labels, rows)
             windows = state.windows
-            for window, t in self._windows_of(rows).items():
-                total = windows.get(window, Tally()) + t
+            for window, counts in self._windows_of(rows).items():
+                total = windows.get(window, Tally()) + counts
                 if self.at_most is not None:
                     total = total.bin(self.at_most)
                 windows[window] = total

@@ -63,7 +63,9 @@ class CovariateEffect(Record):
             f"{self.covariate}: {p_is(self.p_value)}, explains "
             f"{percent(self.explained)} of the variance between sites"
         )
-        return "\n".join([head, *(f"  {e}" for e in self.coefficients.values())])
+        return "\n".join(
+            [head, *(f"  {estimate}" for estimate in self.coefficients.values())]
+        )
 
     __str__ = __repr__
 

@@ -245,7 +245,9 @@ def _more_cases(
     significance_level = (1 - wanted) * min(1.0, (significant.sum() + 1) / tested)
 
     distinct, place = np.unique(estimate, return_inverse=True)
-    for_level = np.array([_cases_for_level(p, wanted) for p in distinct])
+    for_level = np.array(
+        [_cases_for_level(probabilities, wanted) for probabilities in distinct]
+    )
     for_test = _cases_for_sign_test(distinct, significance_level)
     needed = np.maximum(for_level, for_test)[place]
 
