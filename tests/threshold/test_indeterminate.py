@@ -9,7 +9,7 @@ from scipy import stats
 import trueness
 from trueness import InputError, Rule, Tally, indeterminate_results
 from trueness._core.checks.errors import CleanedWarning
-from trueness.data.frames import INDETERMINATE_SCORE
+from trueness.data.row_counts import INDETERMINATE_SCORE
 from trueness.threshold.rule import DEFERRED
 
 RESULTS = Tally([1, 0.5, 0], pos=[80, 12, 8], neg=[5, 20, 175])

@@ -49,6 +49,7 @@ from trueness.data import frames
 from trueness.data.cleaning import listening, tell
 from trueness.data.engines import quoted, reading
 from trueness.data.eval_rows import attempts
+from trueness.data.row_counts import state_design
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings import trust
@@ -331,8 +332,8 @@ def at_prevalence(counted: Counted, prevalence: float | None) -> Counted:
         design = {"prevalence": prevalence}
         return replace(
             counted,
-            data=frames.designed(counted.data, design),
-            groups=counted.groups and frames.designed(counted.groups, design),
+            data=state_design(counted.data, design),
+            groups=counted.groups and state_design(counted.groups, design),
             memory=Memory(),
             page_memory=PageMemory(),
         )

@@ -37,7 +37,7 @@ from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.data.cleaning import INDETERMINATE, folded
 from trueness.data.engines import quoted
-from trueness.data.frames import INDETERMINATE_SCORE
+from trueness.data.row_counts import INDETERMINATE_SCORE
 from trueness.findings.how_good import how_good
 from trueness.findings.request import Request
 from trueness.findings.subject import has_no_labels, subject

@@ -5,15 +5,16 @@ Questions: how is a frame of any library, a file or a table in a warehouse count
 :func:`trueness.scan`); how are counts kept (:func:`trueness.read_tally`,
 :func:`trueness.read_panel`).
 
-Flow: arrays go through ``columns`` into ``counts``. A frame goes through ``frames``; a
-lazy one is counted by its own engine (``engines``), by streaming batches of one score
-column (``streaming``), or into bins when it has too many scores
-(``engine_bins``). A path becomes a lazy frame in ``files``, a colleague's CSV in
-``text_files``, and ``cleaning`` says what its words mean; ``storage`` recognises
-counts that somebody else made; the log of an evaluation becomes a table of verdicts in
+Flow: ``frames`` has the functions that people call; ``row_counts`` takes arrays, or the
+columns of a frame, through ``columns`` into ``counts``. A lazy frame is counted by its
+own engine (``engines``), by streaming batches of one score column (``streaming``), or
+into bins when it has too many scores (``engine_bins``). A path becomes a lazy frame in
+``files``, a colleague's CSV in ``text_files``, and ``cleaning`` says what its words
+mean; ``storage`` recognises counts that somebody else made; the log of an evaluation
+becomes a table of verdicts in
 ``verdict_logs``, by one function of ``log_formats`` per program. ``storage`` writes
 counts, all or nothing.
 
-Read ``frames`` first, then ``columns``, ``engines``, ``files``. Maths: none but exact
-counting; ``docs/maths/scale.md`` says what bins cost.
+Read ``frames`` first, then ``row_counts``, ``columns``, ``engines``, ``files``. Maths:
+none but exact counting; ``docs/maths/scale.md`` says what bins cost.
 """
