@@ -115,6 +115,7 @@ def compare(
     _options.statistic(measure, "compare")
     name = name_of(measure)
     panel = complete_panel(data, "compare")
+    # a function of the user's own has no influence values, so cases are redrawn
     if method == "bootstrap" and not hasattr(measure, "measure"):
         return _compare_by_bootstrap(
             panel,
@@ -139,10 +140,11 @@ def _add_note_on_accuracy(comparison: Comparison) -> Comparison:
     return replace(comparison, notes=(*comparison.notes, advice))
 
 
-def statistic_or_metric(statistic: Statistic | Metric | str) -> Any:
+def statistic_or_metric(statistic: Statistic | Metric | str) -> Statistic | Metric:
     """Return the analysis or metric of this name; anything else unchanged."""
     if isinstance(statistic, str):
-        return STATISTIC_BY_NAME.load()(statistic)
+        named: Statistic | Metric = STATISTIC_BY_NAME.load()(statistic)
+        return named
     return statistic
 
 
@@ -187,6 +189,7 @@ def _compare_by_bootstrap(
     def difference(i: int, j: int) -> NamedDifference:
         return _bootstrap_difference(
             values_of_sample[i] - values_of_sample[j],
+            # redrawn together, so that the correlation of the two is in the differences
             replicates_by_classifier[:, i] - replicates_by_classifier[:, j],
             constant_variance(sample.observed),
             largest_possible=ends[1] - ends[0],
@@ -206,14 +209,14 @@ def _compare_by_bootstrap(
 def _bootstrap_difference(
     value: float,
     replicates: Floats,
-    constant: VarianceEstimate,
+    variance_if_constant: VarianceEstimate,
     *,
     largest_possible: float,
 ) -> NamedDifference:
     """Return a difference from replicates; if these are constant, from a variance."""
     if varies(replicates):
         return BootstrapDifference(value, replicates[np.isfinite(replicates)])
-    return Difference(value, constant, largest_possible)
+    return Difference(value, variance_if_constant, largest_possible)
 
 
 @of_counts
@@ -389,7 +392,9 @@ def _compare_groups_by_bootstrap(
     # groups are drawn with the same seed: shuffle their replicates, so that similar
     # groups are independent
     generator = np.random.default_rng(0)
-    values = [generator.permutation(group.replicates) for group in bootstrapped]
+    shuffled_replicates = [
+        generator.permutation(group.replicates) for group in bootstrapped
+    ]
     labelled = [tally.labelled() for tally in tallies.values()]
 
     def difference(i: int, j: int) -> NamedDifference:
@@ -399,7 +404,7 @@ def _compare_groups_by_bootstrap(
         )
         return _bootstrap_difference(
             bootstrapped[i].estimate.value - bootstrapped[j].estimate.value,
-            values[i] - values[j],
+            shuffled_replicates[i] - shuffled_replicates[j],
             variance_of_constants,
             largest_possible=ends[1] - ends[0],
         )

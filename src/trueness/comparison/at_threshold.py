@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -118,39 +117,45 @@ def compare_metric(
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar", *PREDICTIVE_VALUE_TESTS), "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
-    chosen = read_metric(metric)
+    known_metric = read_metric(metric)
     name_as_typed = metric_as_typed(metric).name
-    if depends_on_prevalence(chosen):
+    if depends_on_prevalence(known_metric):
         check_prevalence_known(data, f"compare_metric of {name_as_typed}")
 
     votes = complete_panel(data, "compare_metric").vote(thresholds)
     verification_notes = _notes_on_verification(data.vote(thresholds))
     sample = apply_design(votes)
-    same_cases = _has_fixed_denominator(chosen, sample)
+    same_cases = _has_fixed_denominator(known_metric, sample)
 
     if method == "mcnemar":
-        _check_mcnemar(chosen, votes, same_cases=same_cases)
+        _check_mcnemar(known_metric, votes, same_cases=same_cases)
     if method in PREDICTIVE_VALUE_TESTS:
-        _check_predictive_value(chosen, sample, votes, method)
+        _check_predictive_value(known_metric, sample, votes, method)
 
     values = {}
     for name in votes.names:
-        estimate = estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
+        estimate = estimates(votes[name], 1.0, [known_metric], level=level)[
+            known_metric.name
+        ]
         values[name] = replace(estimate, name=name_as_typed)
 
+    # influence values: of metrics whose denominator differs by classifier, and of
+    # ratios
     columns = []
     if effect == "ratio" or not same_cases:
-        columns = _metric_columns(sample, chosen, list(values.values()))
+        columns = _metric_columns(sample, known_metric, list(values.values()))
 
+    # precision or F1, for example: their denominator depends on what is flagged
     if not same_cases:
         comparison = compare_columns(votes, columns, margin, name_as_typed)
         if method in PREDICTIVE_VALUE_TESTS:
-            comparison = _replace_by_score_test(comparison, votes, chosen, method)
+            comparison = _replace_by_score_test(comparison, votes, known_metric, method)
         comparison = _add_ratios(comparison, sample, columns, effect, level)
         return replace(comparison, notes=(*verification_notes, *comparison.notes))
 
+    # accuracy, recall or specificity: the discordant cases decide (Tango 1998)
     def difference(i: int, j: int) -> PairedProportionDifference:
-        return _paired_proportion_difference(sample.observed, chosen, i, j, level)
+        return _paired_proportion_difference(sample.observed, known_metric, i, j, level)
 
     comparison = compare_pairs(
         values,
@@ -230,6 +235,7 @@ def _replace_by_score_test(
         statistic = score_statistic(
             votes, metric.name, positions[pair.first], positions[pair.second], method
         )
+        # the signed root of a score statistic is standard normal
         p_value = 2 * float(ndtr(-abs(statistic)))
         pairs.append(replace(pair, statistic=statistic, p_value=p_value))
 
@@ -277,6 +283,7 @@ def _paired_ratio(
         )
 
     ratio = first.value / second.value
+    # the formula above: (u_1 - ratio u_2) / theta_2
     influence = Influence(
         by_negative=(first.influence.by_negative - ratio * second.influence.by_negative)
         / second.value,
@@ -313,18 +320,21 @@ def _has_fixed_denominator(metric: Metric, sample: Sample[Panel]) -> bool:
     if sample.reweighted and depends_on_prevalence(metric):
         return False
 
+    # a class counts as a whole, however many of its cases are flagged
     tp, fp, fn, tn = metric.ratio.under
     return tp == fn and fp == tn
 
 
 def _paired_proportion_difference(
-    panel: Panel, metric: Metric, i: int, j: int, level: float
+    panel: Panel, metric: Metric, first: int, second: int, level: float
 ) -> PairedProportionDifference:
     """Return the difference of two proportions of the same cases.
 
     Weighted or clustered cases count by their effective sample size.
     """
-    ratio: Any = metric.ratio
+    ratio = metric.ratio
+    assert ratio is not None and ratio.under is not None  # noqa: S101, PT018  # a rate
+    # 1 for a class whose cases the denominator counts, otherwise 0
     counts_positives, counts_negatives = ratio.under[:2]
     total = counts_negatives * float(panel.neg.sum())
     total += counts_positives * float(panel.pos.sum())
@@ -333,19 +343,21 @@ def _paired_proportion_difference(
 
     # how much more the first classifier counts a negative, or a positive, of each row
     tp, fp, fn, tn = ratio.over
-    gap_of_negative = _gap_by_row(panel, i, j, flagged=fp, not_flagged=tn)
-    gap_of_positive = _gap_by_row(panel, i, j, flagged=tp, not_flagged=fn)
+    gap_of_negative = _gap_by_row(panel, first, second, flagged=fp, not_flagged=tn)
+    gap_of_positive = _gap_by_row(panel, first, second, flagged=tp, not_flagged=fn)
 
     # McNemar's discordant cases: counted by the first only, by the second only
     only_first = _cases_where(panel, gap_of_negative > 0, gap_of_positive > 0)
     only_second = _cases_where(panel, gap_of_negative < 0, gap_of_positive < 0)
     difference = (only_first - only_second) / total
 
+    # a case moves the mean gap by its own gap less the mean
     influence = Influence(
         counts_negatives * (gap_of_negative - difference) / total,
         counts_positives * (gap_of_positive - difference) / total,
     )
     variance_estimate = estimate_variance(panel, influence)
+    # a gap is -1, 0 or 1, so its square counts the discordant cases
     variance_of_case = (only_first + only_second) / total - difference * difference
     sample = proportion_sample(
         panel,
@@ -364,25 +376,25 @@ def _paired_proportion_difference(
 
 
 def _gap_by_row(
-    panel: Panel, i: int, j: int, *, flagged: float, not_flagged: float
+    panel: Panel, first: int, second: int, *, flagged: float, not_flagged: float
 ) -> Floats:
     """Return how much more the first of two classifiers counts a case of each row."""
-    first_count = np.where(panel.rows[:, i] == 1, flagged, not_flagged).astype(
+    first_count = np.where(panel.rows[:, first] == 1, flagged, not_flagged).astype(
         np.float64
     )
-    second_count = np.where(panel.rows[:, j] == 1, flagged, not_flagged).astype(
+    second_count = np.where(panel.rows[:, second] == 1, flagged, not_flagged).astype(
         np.float64
     )
     return np.asarray(first_count - second_count)
 
 
 def _cases_where(
-    panel: Panel, negatives_chosen: Array, positives_chosen: Array
+    panel: Panel, rows_of_negatives: Array, rows_of_positives: Array
 ) -> float:
-    """Return the number of negatives and positives in the chosen rows of each."""
-    return float(panel.neg[negatives_chosen].sum()) + float(
-        panel.pos[positives_chosen].sum()
-    )
+    """Return the number of negatives in some rows and of positives in others."""
+    negatives = float(panel.neg[rows_of_negatives].sum())
+    positives = float(panel.pos[rows_of_positives].sum())
+    return negatives + positives
 
 
 def _replace_by_mcnemar_test(
@@ -418,4 +430,5 @@ def _exact_mcnemar_p_value(difference: PairedProportionDifference) -> float:
     only_first = round(difference.only_first)
     only_second = round(difference.only_second)
     fewer = min(only_first, only_second)
+    # among discordant cases, each classifier is right with probability 1/2
     return min(1.0, 2 * float(bdtr(fewer, only_first + only_second, 0.5)))

@@ -43,6 +43,7 @@ def ranges_by_recall(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
 def _specificity_curve(tally: Tally) -> RocCorners:
     """Return the specificity over the miss rate, rising."""
     fpr, recall = roc_corners(tally)
+    # read from the last corner back, both coordinates rise again
     return 1 - recall[::-1], 1 - fpr[::-1]
 
 
@@ -58,6 +59,7 @@ def _ranges(first: RocCorners, second: RocCorners) -> tuple[Ranges, Ranges]:
     # knots that differ by rounding are merged
     knots = knots[np.concatenate([[True], np.diff(knots) > ROUNDING])]
 
+    # between knots both curves are straight, so their two ends decide
     starts = knots[:-1]
     stops = knots[1:]
     after_start = _limit(first, starts, "right") - _limit(second, starts, "right")
@@ -72,9 +74,11 @@ def _limit(curve: RocCorners, positions: Floats, side: str) -> Floats:
     """Return the limits of a curve at positions, from the left or from the right."""
     x, y = curve
     if side == "right":
+        # on a vertical step, the upper corner is the one that the curve leaves from
         left_knot = np.searchsorted(x, positions + ROUNDING, side="right") - 1
         right_knot = np.minimum(left_knot + 1, x.size - 1)
     else:
+        # and the lower corner is the one that it arrives at
         right_knot = np.searchsorted(x, positions - ROUNDING, side="left")
         left_knot = np.maximum(right_knot - 1, 0)
 
@@ -93,6 +97,7 @@ def _positive_ranges(knots: Floats, after_start: Floats, before_end: Floats) -> 
     at_high = before_end[is_positive]
 
     # where the sign changes within a piece, its range ends at the crossing
+    # 1 where nothing falls: such a piece has no crossing, and is not divided by 0
     fall = np.where(at_low == at_high, 1.0, at_low - at_high)
     crossing = low + (high - low) * at_low / fall
     low = np.where(at_low < -ROUNDING, crossing, low)

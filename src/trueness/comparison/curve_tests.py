@@ -74,7 +74,7 @@ class UncertainDifference:
 def uncertain_difference(
     first: Tally,
     second: Tally,
-    redrawn: Floats,
+    redrawn_differences: Floats,
     multipliers: Floats,
     request: CurveRequest,
 ) -> UncertainDifference:
@@ -92,18 +92,21 @@ def uncertain_difference(
         rate_variance(second_curve, second_sizes.positives),
     )
     # where redrawn curves hardly vary, at least half the standard error of a rate
-    standard_error = np.sqrt(np.maximum(redrawn.var(axis=0), smallest_variance / 4))
+    standard_error = np.sqrt(
+        np.maximum(redrawn_differences.var(axis=0), smallest_variance / 4)
+    )
 
     # a factor on errors, so that normal quantiles become Student's
     sample_size = max(min(*first_sizes, *second_sizes), 2.0)
     normal_quantile = NormalDist().inv_cdf((1 + request.level) / 2)
     quantile_ratio = student_quantile(sample_size - 1, request.level) / normal_quantile
 
+    # errors for the test, and a standard error for the band
     value = first_curve - second_curve
     return UncertainDifference(
         value=value,
         standard_error=quantile_ratio * standard_error,
-        errors=_normal_errors(redrawn, multipliers),
+        errors=_normal_errors(redrawn_differences, multipliers),
         smallest_variance=smallest_variance,
         sample_size=sample_size,
         negatives=min(first_sizes.negatives, second_sizes.negatives),
@@ -129,6 +132,7 @@ def _normal_errors(redrawn: Floats, multipliers: Floats) -> Floats:
     Gaussian multiplier bootstrap (Chernozhukov, Chetverikov, Kato 2013). At the steep
     start of a curve, redrawn curves have only a few values, with long tails.
     """
+    # each draw is a random combination of the centered replicates
     centered = redrawn - redrawn.mean(axis=0)
     return np.asarray(multipliers @ centered / math.sqrt(len(centered) - 1))
 
@@ -167,9 +171,10 @@ def _critical_value(largest_errors: Floats, level: float) -> float:
 
     It is the order statistic beyond which a p-value is at most half of 1 - level.
     """
-    number = largest_errors.size
-    rank = math.ceil((1 + level) / 2 * (number + 1))
-    if rank > number:
+    n_curves = largest_errors.size
+    # an order statistic of n values has rank / (n + 1) of the distribution below it
+    rank = math.ceil((1 + level) / 2 * (n_curves + 1))
+    if rank > n_curves:
         return math.inf
 
     # where curves do not vary, a band from their quantile alone would have no height
@@ -239,10 +244,11 @@ def _p_value(observed: float, statistics: _Statistics) -> float:
 
 def _p_values_by_chance(statistics: _Statistics) -> Floats:
     """Return the p-value of each random curve among all of them."""
-    number = statistics.by_chance.size
+    n_curves = statistics.by_chance.size
     ascending = np.sort(statistics.by_chance)
     smaller = np.searchsorted(ascending, statistics.by_chance, side="left")
-    return np.asarray((number - smaller + 1) / (number + 1))
+    # as for the sample: larger or equal ones, with one added to both numbers
+    return np.asarray((n_curves - smaller + 1) / (n_curves + 1))
 
 
 def _proportion_of_draws(is_counted: Array) -> float:
@@ -275,6 +281,7 @@ def _ranges_of_fpr(grid: Floats, negatives: float) -> _FprRanges:
     parts = [k for k in (1, 2, 4, 8) if k <= 2 or negatives >= k * _MIN_NEGATIVES]
     low = np.concatenate([np.arange(k) / k for k in parts])
     width = np.concatenate([np.full(k, 1 / k) for k in parts])
+    # (grid, 1) against (ranges,): which points lie in which range
     points = grid[:, None]
     is_inside = (points > low - ROUNDING) & (points < low + width - ROUNDING)
 
@@ -296,6 +303,7 @@ def _statistics_of_ranges(
     Narrow ranges are penalised because there are more of them (Duembgen, Spokoiny
     2001).
     """
+    # (draws, grid) @ (grid, ranges): the mean error of each draw over each range
     mean_errors = uncertain.errors @ ranges.weights
     variance = mean_errors.var(axis=0, ddof=1)
     varies = variance > ROUNDING
@@ -305,15 +313,19 @@ def _statistics_of_ranges(
     corrected = variance * uncertain.sample_size / (uncertain.sample_size - 1)
     variance_of_rates = uncertain.smallest_variance @ ranges.weights
     standard_error = np.sqrt(np.where(varies, corrected, variance_of_rates))
+    # Student's factor is on the sample; random curves are normal
     mean_difference = (uncertain.value / uncertain.quantile_ratio) @ ranges.weights
     observed = mean_difference / standard_error
 
+    # half of the size that the largest of 1 / width normal values has
     penalty = np.sqrt(2 * np.log(1 / ranges.width)) / 2
-    clearest = int((observed - penalty).argmax())
+    penalized = observed - penalty
+    clearest = int(penalized.argmax())
     low = float(ranges.low[clearest])
+    # no evidence where the first is worse even over the clearest range
     statistic = -math.inf
     if observed[clearest] > 0:
-        statistic = float((observed - penalty)[clearest])
+        statistic = float(penalized[clearest])
     return _Statistics(
         observed=statistic,
         by_chance=(standardized - penalty).max(axis=1),
@@ -328,10 +340,13 @@ def _statistics_of_single_rates(
     observed = uncertain.value / uncertain.standard_error
     clearest = int(observed.argmax())
     above, _ = _largest_standardized_errors(uncertain)
+    rate = float(grid[clearest])
+    # the grid begins at 0, so its second point is its step
+    step = float(grid[1])
     return _Statistics(
         observed=float(observed[clearest]),
         by_chance=above,
-        clearest_range=(float(grid[clearest]), float(grid[clearest] + grid[1])),
+        clearest_range=(rate, rate + step),
     )
 
 
@@ -339,5 +354,6 @@ def p_value_of_margin(uncertain: UncertainDifference, margin: float) -> float:
     """Return the p-value of "the second is better by more than a margin somewhere"."""
     if math.isnan(margin):
         return math.nan
+    # not worse at every rate: the least significant rate decides (Berger 1982)
     clearance = (uncertain.value + margin) / uncertain.standard_error
     return NormalDist().cdf(-float(clearance.min()))

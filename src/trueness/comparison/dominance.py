@@ -148,6 +148,7 @@ def dominates(
     if isinstance(data, Tally) and isinstance(other, Tally) and reference is None:
         return _dominance_on_different_cases(data.labelled(), other.labelled(), request)
 
+    # the same cases: two columns of a panel
     names = [name for name in (other, reference) if isinstance(name, str)]
     if isinstance(data, Panel) and not names:
         names = list(data.names)  # a panel of two needs no names
@@ -203,6 +204,7 @@ def _dominance_on_different_cases(
     for tally in (first, second):
         _cases.both_classes(tally, "dominates")
 
+    # independent samples are redrawn independently
     first_curves = redrawn_curves(first, [first], request)[0]
     second_curves = redrawn_curves(second, [second], request)[0]
     redrawn_differences = first_curves - second_curves
@@ -222,6 +224,7 @@ def _dominance_on_same_cases(
     for tally in tallies.values():
         _cases.both_classes(tally, "dominates")
 
+    # one draw of cases for all classifiers keeps their correlation
     redrawn = redrawn_curves(panel, list(tallies.values()), request)
     curves = dict(zip(names, redrawn, strict=True))
     multipliers = normal_multipliers(request)
@@ -239,19 +242,22 @@ def _dominance_on_same_cases(
 def _dominance(
     first: Tally,
     second: Tally,
-    redrawn: Floats,
+    redrawn_differences: Floats,
     multipliers: Floats,
     request: CurveRequest,
 ) -> Dominance:
     """Return how two curves compare, in the sample and in the population.
 
-    ``redrawn`` holds bootstrap differences of the curves, (replicates, grid).
+    ``redrawn_differences`` are those of bootstrap samples, (replicates, grid).
     """
     fpr_better, fpr_worse = ranges_by_fpr(first, second)
     recall_better, recall_worse = ranges_by_recall(first, second)
-    uncertain = uncertain_difference(first, second, redrawn, multipliers, request)
+    uncertain = uncertain_difference(
+        first, second, redrawn_differences, multipliers, request
+    )
     band = simultaneous_band(uncertain, request.level)
     better, worse = tests_of_ranges(uncertain, request.grid)
+    # the distance of a one-sided bound from the difference, at each rate
     one_sided = NormalDist().inv_cdf(request.level) * uncertain.standard_error
 
     return Dominance(
@@ -293,6 +299,7 @@ _VERDICTS = {
 def _ranges_where(grid: Floats, is_inside: Array) -> Ranges:
     """Return the ranges of consecutive grid points for which a condition holds."""
     # one change starts a range, and the next change ends it
+    # False before and after, so that a range at either end has two edges
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_inside, [False]])))
     starts = edges[::2]
     stops = edges[1::2]

@@ -115,6 +115,7 @@ def compare_group_metrics(
     level: float,
 ) -> Comparison:
     """Return the gaps of a metric between groups, and its ratios where requested."""
+    # a selection rate counts every case, with a label or without
     if not _depends_on_labels(metric):
         tallies = {name: _count_unlabelled(tally) for name, tally in tallies.items()}
 
@@ -183,11 +184,12 @@ _SELECTED = ((1, 1, 0, 0), (1, 1, 1, 1))
 
 
 def _depends_on_labels(metric: Metric) -> bool:
-    """Does the metric depend on labels, unlike a selection rate?"""
+    """Return whether a metric depends on labels, unlike a selection rate."""
     if metric.ratio is None or metric.ratio.under is None:
         return True
     for coefficients in (metric.ratio.over, metric.ratio.under):
         tp, fp, fn, tn = coefficients
+        # without labels, positives and negatives of one side count alike
         if tp != fp or fn != tn:
             return True
     return False

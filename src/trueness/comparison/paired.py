@@ -105,6 +105,7 @@ def compare_auc(
     if method == "student":
         return compare_independent(tallies, sides, "AUC", margin=margin)
 
+    # DeLong's test counts the cases for its degrees of freedom
     labelled = [tally.labelled() for tally in tallies.values()]
 
     def difference(i: int, j: int) -> DeLongDifference:
@@ -180,17 +181,18 @@ def _delong_aucs(tallies: Mapping[str, Tally], level: float) -> dict[str, Estima
 def _delong_difference_of_different_cases(
     first: EvaluatedMeasure,
     second: EvaluatedMeasure,
-    first_cases: float,
-    second_cases: float,
+    n_first: float,
+    n_second: float,
 ) -> DeLongDifference:
     """Return a difference of two AUCs of different cases, tested as in R's pROC."""
     first_variance = first.variance_estimate.variance
     second_variance = second.variance_estimate.variance
+    # independent samples: variances add
     variance = first_variance + second_variance
 
     # Welch (1947), with the numbers of cases of both classes together
-    variance_of_variance = first_variance**2 / (first_cases - 1)
-    variance_of_variance += second_variance**2 / (second_cases - 1)
+    variance_of_variance = first_variance**2 / (n_first - 1)
+    variance_of_variance += second_variance**2 / (n_second - 1)
     degrees_of_freedom = math.inf
     if variance_of_variance > 0:
         degrees_of_freedom = variance**2 / variance_of_variance
@@ -234,6 +236,7 @@ def _tally_rows(output: Floats) -> Ints:
     """Return the row of a tally, highest score first, for each output of a panel."""
     order = np.argsort(-output)
     rows = np.empty(output.size, dtype=np.intp)
+    # equal outputs share a row of the tally: a new row begins where the output falls
     rows[order] = np.cumsum(begins_run(output[order])) - 1
     return rows
 
@@ -283,6 +286,7 @@ def _paired_difference(
     sample: Sample[Panel], first: EvaluatedMeasure, second: EvaluatedMeasure
 ) -> Difference:
     """Return a difference of two measures, whose influence is subtracted by case."""
+    # a difference of two measures has the difference of their influence values
     variance_estimate = estimate_variance(
         sample.observed,
         influence_difference(first.influence, second.influence),
@@ -324,6 +328,7 @@ _ROUNDING = 1e-24
 
 def _is_constant(counts: Array, influence: Floats) -> bool:
     """Return whether all cases of a class have the same influence, up to rounding."""
+    # the sum of squares per case times the number of cases does not depend on n
     squares = float(counts @ np.asarray(influence) ** 2)
     return not float(counts.sum()) * squares > _ROUNDING
 

@@ -130,8 +130,10 @@ def _kosinski_score(results: _PairedResults) -> tuple[float, float]:
     right_by_both = float(results.right[by_both].sum())
     wrong_by_both = float(results.wrong[by_both].sum())
 
+    # C of the formula: cases with this result by both tests count in both values
     covariance = right_by_both * (1 - pooled) ** 2 + wrong_by_both * pooled**2
     covariance /= n_first + n_second
+    # V of the formula
     variance = pooled * (1 - pooled) - 2 * covariance
     variance *= 1 / n_first + 1 / n_second
 

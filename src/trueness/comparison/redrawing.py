@@ -48,26 +48,26 @@ def redrawn_curves(
     counted_cells = _replace_scores(cases, -cells)
     levels = [level[first_rows] for level in levels_of_rows]
     counted_levels = [_replace_scores(counted_cells, -level) for level in levels]
-    sides = [
+    cells_along_curves = [
         _place_cells(level, counted_cells, run_starts(counted))
         for level, counted in zip(levels, counted_levels, strict=True)
     ]
 
-    curves = np.empty((len(sides), request.replicates, request.grid.size))
+    curves = np.empty((len(levels), request.replicates, request.grid.size))
     n_drawn = 0
     with progress("Bootstrap", request.replicates, "samples") as advance:
+        # blocks of replicates, so that their counts fit into memory
         blocks = redraws(
             counted_cells, request.replicates, request.rng, occupied_only=True
         )
         for neg, pos in blocks:
-            for k, (negatives, positives) in enumerate(sides):
-                corners = zip(
+            block = slice(n_drawn, n_drawn + len(neg))
+            for k, (negatives, positives) in enumerate(cells_along_curves):
+                curves[k, block] = _heights_of_curves(
                     negatives.cumulative_proportions(neg),
                     positives.cumulative_proportions(pos),
-                    strict=True,
+                    request.grid,
                 )
-                for replicate, (fpr, tpr) in enumerate(corners, n_drawn):
-                    curves[k, replicate] = height(fpr, tpr, request.grid)
             n_drawn += len(neg)
             advance(len(neg))
 
@@ -78,6 +78,15 @@ def redrawn_curves(
         curves[k] += height(*roc_corners(tally), request.grid) - coarse_curve
 
     return curves
+
+
+def _heights_of_curves(fpr: Floats, tpr: Floats, grid: Floats) -> Floats:
+    """Return the height of each curve at the rates of the grid: (replicates, grid)."""
+    heights = [
+        height(fpr_corners, tpr_corners, grid)
+        for fpr_corners, tpr_corners in zip(fpr, tpr, strict=True)
+    ]
+    return np.array(heights)
 
 
 def _replace_scores(cases: Tally | Panel, scores: Array) -> Tally:
@@ -104,22 +113,26 @@ def _output_levels(cases: Tally | Panel, tallies: Sequence[Tally]) -> list[Array
 
 def _levels(output: Floats, tally: Tally, max_levels: int | None) -> Array:
     """Return the level of each output, 0 for the highest; neighbours may be merged."""
+    # each row of the tally begins a level, or each group of rows with about equal cases
     starts = np.arange(len(tally))
     if max_levels is not None:
         proportions = tally.neg / tally.n_neg + tally.pos / tally.n_pos
         starts = group_starts(proportions, max_levels)
+    # scores fall along the rows, and a sorted search needs rising numbers
     return np.searchsorted(-tally.score[starts], -output, side="right") - 1
 
 
 def _combinations_of_levels(levels: Sequence[Array]) -> tuple[Array, Array]:
     """Return the number of the combination of levels in each row, and a row of each."""
-    cells = _consecutive_numbers(levels[0])
+    cell_of_row = _consecutive_numbers(levels[0])
     for level in levels[1:]:
-        cells = _consecutive_numbers(cells * (int(level.max()) + 1) + level)
+        # digits of a mixed base: a pair of levels has a key of its own
+        cell_of_row = _consecutive_numbers(cell_of_row * (int(level.max()) + 1) + level)
 
-    row_of_cell = np.empty(int(cells.max()) + 1, np.intp)
-    row_of_cell[cells] = np.arange(cells.size)
-    return cells, row_of_cell
+    row_of_cell = np.empty(int(cell_of_row.max()) + 1, np.intp)
+    # of several rows of a cell the last is taken: all have the same levels
+    row_of_cell[cell_of_row] = np.arange(cell_of_row.size)
+    return cell_of_row, row_of_cell
 
 
 def _consecutive_numbers(keys: Array) -> Array:
@@ -189,6 +202,7 @@ def _place_cells_of_class(level: Array, starts: Array) -> _CellsOfClass:
     """Return where cells at these levels stand along a curve."""
     order = np.argsort(level, kind="stable")
     is_in_order = bool((np.diff(order) == 1).all())
+    # the levels before the start of a run are the cells above it
     above_each_run = np.searchsorted(level[order], starts)
     return _CellsOfClass(
         order=None if is_in_order else order,

@@ -152,11 +152,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = p[order] * np.arange(p.size, 0, -1)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
+    unadjusted = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(unadjusted, kind="stable")
+
+    # the smallest of m p-values times m, the next times m - 1, ...
+    multiplied = unadjusted[order] * np.arange(unadjusted.size, 0, -1)
+    # a hypothesis is rejected only if all with smaller p-values are
+    stepwise = np.maximum.accumulate(multiplied)
+
+    adjusted = np.empty_like(unadjusted)
+    adjusted[order] = np.minimum(1.0, stepwise)
     return [float(p_value) for p_value in adjusted]
 
 
@@ -203,8 +208,10 @@ def pair_from_difference(
     if math.isnan(margin):
         return pair
 
+    # one-sided tests of a loss of the margin, one for each direction
     p_first_worse = difference.p_value_above(-margin)
     p_second_worse = 1 - difference.p_value_above(margin)
+    # two one-sided tests (Schuirmann 1987): both must reject
     return replace(
         pair,
         p_noninferior=p_first_worse,
@@ -305,17 +312,18 @@ def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
 def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
     class_sizes = []
     for counts in cases:
+        # weighted cases count by their effective number (Kish 1965)
         negatives, positives = counts.equal_cases
         class_sizes += [(negatives, "negative"), (positives, "positive")]
 
     # the smallest class that has cases at all
     present = [class_size for class_size in class_sizes if class_size[0] > 0]
-    number, label = min(present, default=(_FEW_CASES, ""))
-    if number >= _FEW_CASES:
+    fewest, label = min(present, default=(_FEW_CASES, ""))
+    if fewest >= _FEW_CASES:
         return []
 
     return [
-        f"With {number:.3g} {label} case{'s' if number > 1 else ''} only a very large "
+        f"With {fewest:.3g} {label} case{'s' if fewest > 1 else ''} only a very large "
         "difference can be distinguished from chance; collect more "
         f"{label} cases."
     ]
