@@ -142,19 +142,21 @@ class Metric:
             for over, under in zip(self.ratio.over, self.ratio.under, strict=True)
         )
 
-    def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
+    def __call__(self, cases: Any, *args: Any, **options: Any) -> Any:
         """Return the value at each threshold of a :class:`Confusion`.
 
         NaN where it is undefined. A single metric of four counts that were typed, or of
         data or a tally with ``threshold=`` or with verdicts of 0 and 1, is an
         :class:`Estimate`: ``f1(t, threshold=0.5)``.
         """
-        if not hasattr(c, "tp"):
-            return METRIC_AT.load()(self, c, *args, **options)
-        if self.terms is None and getattr(c, "typed", False):
-            return METRIC_AT.load()(self, c.verdicts, *args, **options)
+        if not hasattr(cases, "tp"):
+            return METRIC_AT.load()(self, cases, *args, **options)
+        if self.terms is None and getattr(cases, "typed", False):
+            return METRIC_AT.load()(self, cases.verdicts, *args, **options)
 
-        confusion: Confusion = c.in_arrays
+        # values of many thresholds block by block, or their products would fill the
+        # memory
+        confusion: Confusion = cases.in_arrays
         n_thresholds = confusion.tp.size
         with np.errstate(divide="ignore", invalid="ignore"):
             if confusion.tp.ndim != 1 or n_thresholds <= BLOCK:
@@ -285,6 +287,7 @@ def count_weights(metric: Metric) -> Coefficients | None:
     if metric.constant:
         return None
 
+    # the sum of the weights of all terms, cell by cell
     totals = [0.0, 0.0, 0.0, 0.0]
     for coefficient, part in metric.parts:
         if part.ratio is None or part.ratio.under is not None:
@@ -332,8 +335,10 @@ def _real(value: float | Estimate | Metric, sign: str) -> float:
 
 def classes_of(metric: Metric) -> tuple[bool, bool]:
     """Does a metric depend on the positives, and on the negatives?"""
-    # evaluated on one table, and on four in which one cell has twice the weight
+    # (table, cell): row 0 is a table without symmetry, with 24 cases; in row k + 1
+    # cell k has twice the weight
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
+    # equal totals, so that a larger sample alone is no change
     cells *= 24 / cells.sum(axis=1, keepdims=True)
     original, *changed = np.asarray(metric(Confusion(*cells.T)), dtype=np.float64)
 
@@ -405,6 +410,7 @@ def _sum(terms: Terms, constant: float) -> Metric:
 
 def _collect_parts(terms: Terms) -> Terms:
     """Return the terms with equal parts added up, and without those that cancel."""
+    # parts of equal name are equal metrics
     parts = {part.name: part for _, part in terms}
     coefficients = dict.fromkeys(parts, 0.0)
     for coefficient, part in terms:
@@ -574,7 +580,8 @@ def _quotients(metric: Metric, counts: tuple[Any, ...], unit: int) -> list[Any]:
     for numerator, denominator in zip(numerators, denominators, strict=True):
         if denominator:
             values.append(Fraction(numerator, denominator))
-        else:  # at one of several prevalences
+        else:
+            # undefined at one of several prevalences: beyond every bound
             values.append(math.inf if numerator > 0 else -math.inf)
 
     return values
@@ -588,9 +595,11 @@ def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, A
 
     numerator, numerator_scale = _whole_sum(metric.ratio.over, counts)
     if metric.ratio.under is None:
+        # a sum of counts is divided by the unit, in an array of the same shape
         return numerator, 0 * numerator + unit * numerator_scale
 
     denominator, denominator_scale = _whole_sum(metric.ratio.under, counts)
+    # both as whole numbers: a / s over b / t is a t over b s
     return numerator * denominator_scale, denominator * numerator_scale
 
 
@@ -601,6 +610,7 @@ def _whole_sum(weights: Coefficients, counts: tuple[Any, ...]) -> tuple[Any, int
     """
     fractions = [as_fraction(weight) for weight in weights]
     scale = math.lcm(*(fraction.denominator for fraction in fractions))
+    # Python's whole numbers in an array, which do not overflow
     total = 0 * counts[0]
     for fraction, count in zip(fractions, counts, strict=True):
         if fraction:
@@ -625,6 +635,8 @@ def meets(constraint: Constraint, values: Array) -> Array:
     metric = constraint.metric
     bound: Any = as_fraction(constraint.bound) - as_fraction(metric.constant)
     if metric.is_root:
+        # values of a root are squared, with sign, and so is their bound
         bound = bound * abs(bound)
+    # a bound as a fraction: 0.1 is one tenth
     exact_constraint = replace(constraint, bound=bound)
     return np.asarray(exact_constraint.decide(values), dtype=bool)

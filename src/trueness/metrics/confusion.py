@@ -93,6 +93,7 @@ class Confusion(Record):
 
     def __getattr__(self, name: str) -> Any:
         fields = self.__dict__
+        # differences that most analyses never read, so they are not kept for a sweep
         if name == "fn" and "_n_pos" in fields:
             fields["fn"] = fields["_n_pos"] - self.tp
         elif name == "tn" and "_n_neg" in fields:
@@ -152,6 +153,7 @@ class Confusion(Record):
         tp, fp, fn, tn = self.in_arrays.cells
         pos = tp + fn
         neg = fp + tn
+        # a class without a case gives NaN
         with np.errstate(divide="ignore", invalid="ignore"):
             pos_factor = prevalence * (pos + neg) / pos
             neg_factor = (1 - prevalence) * (pos + neg) / neg
@@ -196,6 +198,7 @@ def sweep(data: Tally) -> Confusion:
 
 def sweep_counts(pos: Array, neg: Array) -> Confusion:
     """Return the confusion at every cut between rows, highest score first."""
+    # rows stand from the highest score down, so a cut flags the first rows
     tp = _running_sums(pos)
     fp = _running_sums(neg)
     # the totals are the last running sums: other sums of the same weights could differ

@@ -211,6 +211,7 @@ def f_beta(beta: float) -> Metric:
             f"beta must be at most 1e100; found {beta!r}. Recall alone is 'recall'."
         )
 
+    # exact: the square of 0.1 is 0.01
     b2 = times(beta, beta)
     return _ratio(
         f"f_beta({write_number(beta)})",
@@ -240,16 +241,18 @@ def cost(
     tp = _options.real_number(tp, "tp")
     tn = _options.real_number(tn, "tn")
     defer = _options.not_negative(defer, "defer")
-    fp_cost, fn_cost = _prices(fp, fn, "cost", others=bool(tp or tn or defer))
+    fp_cost, fn_cost = _prices(fp, fn, "cost", has_other_costs=bool(tp or tn or defer))
 
     arguments = {"fp": fp, "fn": fn}
     if tp:
         arguments["tp"] = tp
     if tn:
         arguments["tn"] = tn
-    text = ", ".join(f"{kind}={write_number(v)}" for kind, v in arguments.items())
+    arguments_text = ", ".join(
+        f"{kind}={write_number(price)}" for kind, price in arguments.items()
+    )
     total = _ratio(
-        f"cost({text})",
+        f"cost({arguments_text})",
         "What is the total cost of the errors?",
         (tp, fp_cost, fn_cost, tn),
         None,
@@ -257,13 +260,14 @@ def cost(
         range=(0.0 if min(tp, tn) >= 0 else -np.inf, np.inf),
         reference="Elkan 2001, Proc. IJCAI 17:973",
     )
+    # cases between two thresholds are in none of the four cells
     if defer:
         return total + defer * COUNTS["deferred"]
     return total
 
 
 def cost_rate(*, fp: float, fn: float) -> Metric:
-    r"""What proportion of the largest possible cost of errors is paid?
+    r"""Cost of the errors, as a proportion of the largest possible cost.
 
     .. math:: \frac{c_{fp} FP + c_{fn} FN}{c_{fp} (FP + TN) + c_{fn} (TP + FN)}
 
@@ -286,11 +290,11 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 
 
 def _prices(
-    fp: float, fn: float, metric_name: str, others: bool = False
+    fp: float, fn: float, metric_name: str, has_other_costs: bool = False
 ) -> tuple[float, float]:
     """Return the costs of both errors; one must be above 0 unless there are others."""
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
-    if min(prices) < 0 or (max(prices) == 0 and not others):
+    if min(prices) < 0 or (max(prices) == 0 and not has_other_costs):
         raise InputError(
             f"{metric_name} needs costs of zero or more, one of them above zero; found "
             f"{fp:g} for fp and {fn:g} for fn."
@@ -357,8 +361,9 @@ SYNONYMS: dict[str, str] = {
 
 def by_name(name: str) -> Metric | None:
     """Return the metric of this name or alias, under this name; None if unknown."""
-    for others in (METRICS, FAMILY_MEMBERS):
-        if name in others:
-            return others[name]
+    for known_metrics in (METRICS, FAMILY_MEMBERS):
+        if name in known_metrics:
+            return known_metrics[name]
+    # shown as it was typed: sensitivity stays sensitivity
     synonym = SYNONYMS.get(name)
     return replace(METRICS[synonym], name=name) if synonym in METRICS else None

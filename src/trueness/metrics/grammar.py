@@ -110,6 +110,7 @@ def constraint(text: str | Constraint) -> Constraint:
         raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
 
     result = constraint_of(left_side, sign, right_side)
+    # 90% of a number of cases would be read as 0.9 cases
     left_text, right_text = text.split(sign)
     bound_text = right_text if isinstance(left_side, Metric) else left_text
     both_are_metrics = isinstance(left_side, Metric) and isinstance(right_side, Metric)
@@ -232,6 +233,7 @@ class _Reader:
             f"Cannot read {expression}, position {token.position + 1} ({place}): "
             f"{reason}"
         )
+        # one line of text with a mark below the token
         if is_short and "\n" not in self.text:
             message += f"\n  {self.text}\n  {' ' * token.position}^"
         raise InputError(message)
@@ -294,6 +296,7 @@ class _Reader:
 
     def factor(self) -> Any:
         """Read a number, a metric, a sum in brackets, or a factor after a minus."""
+        # the depth of recursion, as large as the number of open brackets and signs
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             self.fail(f"more than {_MAX_DEPTH} nested brackets or signs")
@@ -408,6 +411,7 @@ def cases_of(name: str) -> tuple[str, str]:
 
 def constraint_text(constraint: str) -> str:
     """Write a constraint in words; one that is a sum of metrics stays as it is."""
+    # a single metric with a plain bound; all others stay as they are
     match = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
     if match is None or match[1] not in METRICS:
         return constraint

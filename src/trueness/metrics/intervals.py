@@ -66,6 +66,7 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
     n_cases = float(cells.sum())
 
     value, cell_slopes = _value_and_slopes(metric, cells)
+    # a mean over all cases, so that influence values sum to zero
     mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
     # one more case enlarges its own cell, and the whole sample
     tp, fp, fn, tn = cell_slopes - mean_slope
@@ -91,7 +92,7 @@ def _is_count(metric: Metric) -> bool:
 
 
 def _cells(cases: Cases, flags: Array) -> list[float]:
-    """Return tp, fp, fn and tn."""
+    """Return tp, fp, fn and tn of the cases, where flags hold the flagged rows."""
     return [
         float(counts[side].sum())
         for side in (flags, ~flags)
@@ -123,6 +124,7 @@ def _value_and_slopes(metric: Metric, cells: Floats) -> _ValueAndSlopes:
     if metric.ratio.under is not None:
         under = np.asarray(metric.ratio.under, dtype=np.float64)
         denominator = under @ cells
+        # the slopes of the formula above, 0 / 0 where the denominator is empty
         with np.errstate(divide="ignore", invalid="ignore"):
             value = over @ cells / denominator
             slopes = (over - value * under) / denominator
@@ -175,9 +177,10 @@ def units_seen(
     value = measure(cells)
     sizes_seen = []
     for class_index, size in enumerate(class_sizes):
-        swapped = cells.copy()
-        swapped[group, :, class_index] = cells[group, ::-1, class_index]
-        if not np.isclose(measure(swapped), value, equal_nan=True):
+        swapped_cells = cells.copy()
+        # flagged cases of the class are now unflagged ones, and the reverse
+        swapped_cells[group, :, class_index] = cells[group, ::-1, class_index]
+        if not np.isclose(measure(swapped_cells), value, equal_nan=True):
             sizes_seen.append(size)
 
     return sizes_seen or class_sizes
@@ -243,17 +246,19 @@ def estimates(
     >>> estimates(t, 1, [METRICS["recall"]])
     {'recall': recall 0.900 (95 % CI 0.596 to 0.982)}
     """
-    chosen = METRICS.values() if metrics is None else metrics
+    requested = METRICS.values() if metrics is None else metrics
     design = tally.design
     if design.sampling == "case-control" and design.prevalence is None:
-        chosen = [metric for metric in chosen if not depends_on_prevalence(metric)]
-    chosen = list(chosen)
+        requested = [
+            metric for metric in requested if not depends_on_prevalence(metric)
+        ]
+    requested = list(requested)
     cut = Cut.of(tally, threshold)
 
     # both rates first: intervals of other metrics are made from theirs
     known_estimates: dict[Metric, Estimate] = {}
     rates = (_RECALL, _SPECIFICITY)
-    rates_first = sorted(chosen, key=lambda metric: metric not in rates)
+    rates_first = sorted(requested, key=lambda metric: metric not in rates)
     for metric in rates_first:
         known_estimates[metric] = estimate_at(cut, metric, level, known_estimates)
 
@@ -261,9 +266,9 @@ def estimates(
         refuse(tally, "The exact interval", _NO_EXACT_INTERVAL)
         return {
             metric.name: _with_exact_interval(cut, metric, known_estimates[metric])
-            for metric in chosen
+            for metric in requested
         }
-    return {metric.name: known_estimates[metric] for metric in chosen}
+    return {metric.name: known_estimates[metric] for metric in requested}
 
 
 def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
@@ -276,6 +281,7 @@ def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
     level = usual.level
     cells = np.array(_cells(cut.sample.target_counts, cut.flags))
 
+    # a metric without a published interval of this kind keeps its own
     interval = None
     # a metric may be called by an alias, such as dor
     own_name = SYNONYMS.get(metric.name, metric.name)
@@ -294,6 +300,7 @@ def _clopper_pearson_interval(
     """Return the exact interval of a proportion, with equal tails."""
     assert metric.ratio is not None  # noqa: S101  # a proportion
     numerator = np.asarray(metric.ratio.over, dtype=np.float64) @ cells
+    # a proportion of all cases has every cell below the line
     under = metric.ratio.under or (1, 1, 1, 1)
     denominator = np.asarray(under, dtype=np.float64) @ cells
     low, high = clopper_pearson(numerator, denominator, level)
@@ -311,6 +318,7 @@ def _log_interval(
     if not 0 < value < math.inf:
         return None
     variance = _LOG_VARIANCES[name](*cells)
+    # on the logarithmic scale a distance is a factor
     factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance))
     method = WOOLF if name == "diagnostic_odds_ratio" else SIMEL
     return ConfidenceInterval(value / factor, value * factor, method)
@@ -337,7 +345,7 @@ def estimate_at(
     level: float,
     known_estimates: Mapping[Metric, Estimate] = MappingProxyType({}),
 ) -> Estimate:
-    """How large is one metric at a cut, and how sure are we?
+    """Return a metric at a cut, with its confidence interval.
 
     ``known_estimates`` holds estimates of other metrics at this threshold and level,
     which are then not computed again.
@@ -362,6 +370,7 @@ def estimate_at(
     standard_error = evaluated.variance_estimate.standard_error
     if math.isnan(value):
         standard_error = math.nan
+    # the labels are too few for a value: the interval alone is reported
     if not evaluated.variance_estimate.headline:
         value = math.nan
     return estimate_from_interval(
@@ -426,6 +435,7 @@ def _interval_from_slopes(
 
     value = evaluated.value
     lower = interval_from_variance(value, variance_below, evaluated.ends, level)
+    # one interval serves both sides
     if variance_above == variance_below:
         return lower
 
@@ -467,6 +477,7 @@ def rate_coefficients(metric: Metric) -> RateCoefficients | None:
             return None
     if not by_recall or not by_specificity:
         return None
+    # differences of metrics: 12 digits are exact, the last four are rounding
     return RateCoefficients(round(by_recall, 12), round(by_specificity, 12))
 
 
@@ -598,6 +609,7 @@ def _change_by_unseen_side(
     Their proportion is the end of Wilson's interval.
     """
     proportion, n = cut.flagged_proportion(positive)
+    # a class with cases on both sides shows its own variance
     if 0 < proportion < 1 or not n > 0:
         return 0.0
 
@@ -632,6 +644,7 @@ def _range_within_rate_intervals(
     target = cut.sample.target_counts
     n_cases = target.n_pos + target.n_neg
     values = []
+    # the four corners of the rectangle of both intervals
     for recall, fpr in product(recall_ends, fpr_ends):
         corner = Confusion.of_rates(recall, fpr, target.prevalence, n_cases)
         value = float(metric(corner))
