@@ -143,7 +143,7 @@ def bootstrap_statistic(
     name: str = "",
 ) -> BootstrappedStatistic:
     """Return a statistic with the percentile interval of redrawn cases."""
-    possible = read_ends(ends)
+    value_range = read_ends(ends)
     replicates = _options.whole_number(replicates, "replicates", at_least=100)
     generator = _options.generator(rng)
     refuse(data, "estimate", {"unlabelled": LABELLED_ONLY})
@@ -151,25 +151,27 @@ def bootstrap_statistic(
 
     sample = apply_design(data)
     value = number_from(statistic, sample.target_counts)
-    check_between(value, possible)
+    check_between(value, value_range)
     if math.isnan(value):
         return BootstrappedStatistic(_undefined_estimate(level, name), np.zeros(0))
 
-    def numbers(cases: Tally | Panel) -> list[float]:
+    def statistics_of(cases: Tally | Panel) -> list[float]:
         return [number_from(statistic, cases, may_be_undefined=True)]
 
-    values = bootstrap_values(sample, numbers, replicates, generator)[:, 0]
-    if varies(values):
-        notes = (*interval_notes(data), *_notes_on_undefined(values))
+    replicate_values = bootstrap_values(sample, statistics_of, replicates, generator)[
+        :, 0
+    ]
+    if varies(replicate_values):
+        notes = (*interval_notes(data), *_notes_on_undefined(replicate_values))
         estimated = estimate_from_replicates(
-            value, values, level, name=name, notes=notes
+            value, replicate_values, level, name=name, notes=notes
         )
-        return BootstrappedStatistic(estimated, values)
+        return BootstrappedStatistic(estimated, replicate_values)
 
-    # nothing varied: the interval allows for cases of an estimated kind
+    # nothing varied: the interval allows for a kind of cases that the sample lacks
     constant = constant_variance(sample.observed)
-    estimated = estimate_from_variance(value, constant, possible, level, name, data)
-    return BootstrappedStatistic(estimated, values)
+    estimated = estimate_from_variance(value, constant, value_range, level, name, data)
+    return BootstrappedStatistic(estimated, replicate_values)
 
 
 def varies(replicates: Floats) -> bool:

@@ -73,6 +73,7 @@ def bootstrap_values(
                 value_of_part = statistics(_target_counts(sample, source.cases))
                 shift = value_of_whole - np.array(value_of_part)
 
+            # the replicates are dealt out to the parts in turn
             for _ in range(part, replicates, number_of_parts):
                 redrawn = _target_counts(sample, _redraw_cases(source, rng))
                 values.append(np.array(statistics(redrawn)) + shift)
@@ -152,12 +153,14 @@ def _source_of_counted_cases(
     class_sizes_fixed: bool,
 ) -> _ReplicateSource:
     """Return a source of independent cases of equal weight."""
+    # cases of one common weight are counted again, by dividing their sums by it
     unit = 1.0 if weight is None else weight
     negatives = np.rint(cases.neg / unit).astype(np.int64)
     positives = np.rint(cases.pos / unit).astype(np.int64)
     n_neg = int(negatives.sum())
     n_pos = int(positives.sum())
 
+    # a part has the proportions of each class, and replicates their full size
     negatives_in_part = _part_of_counts(negatives, rng)
     positives_in_part = _part_of_counts(positives, rng)
     in_part = negatives_in_part + positives_in_part > 0
@@ -204,18 +207,19 @@ def _part_of_counts(counts: Array, rng: np.random.Generator) -> Array:
         return rng.multinomial(size, counts / total)
 
     chosen_cases = rng.choice(total, size, replace=False, shuffle=False)
+    # case number c lies in the first row whose running count exceeds c
     rows = np.searchsorted(np.cumsum(counts), chosen_cases, side="right")
     return np.bincount(rows, minlength=counts.size)
 
 
-def _draw_from_counts(counts: Array, number: int, rng: np.random.Generator) -> Array:
+def _draw_from_counts(counts: Array, n_draws: int, rng: np.random.Generator) -> Array:
     """Return how many of the cases drawn with replacement fall on each row."""
     drawn = np.zeros(counts.size, dtype=np.int64)
     rows = np.flatnonzero(counts)
     if rows.size:
         # rows without a case are left out, since they would cost as much as others
         probability = counts[rows] / counts[rows].sum()
-        drawn[rows] = rng.multinomial(number, probability)
+        drawn[rows] = rng.multinomial(n_draws, probability)
     return drawn
 
 
@@ -237,6 +241,7 @@ def _source_of_weighted_cases(
     neg, pos, unlabelled, neg_squares, pos_squares, unlabelled_squares = columns
 
     def redraw(generator: np.random.Generator) -> list[Array]:
+        # one replicate of random weights, with the mean and variance of each row
         drawn_neg = gamma_draw(neg, neg_squares, 1, generator)[0]
         drawn_pos = gamma_draw(pos, pos_squares, 1, generator)[0]
         return [

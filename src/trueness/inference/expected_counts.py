@@ -75,6 +75,7 @@ class ExpectedCounts:
         total = float(self.expected.n_neg + self.expected.n_pos)
         squares = sum(float(square.sum()) for square in self.observed.squares)
         rarer = float(min(self.expected.n_neg, self.expected.n_pos))
+        # Kish's size of all cases, times the expected proportion of the rarer class
         return kish(total, squares) * rarer / total if total else 0.0
 
     @property
@@ -87,6 +88,7 @@ class ExpectedCounts:
         constant = np.zeros(len(self.observed))
         if self.about_these_cases:
             # these cases are fixed, and only their unknown labels vary
+            # a label that turns out positive moves the value by the gap
             label_variance = self.chances * (1 - self.chances)
             gap = influence.by_positive - influence.by_negative
             variance_of_labels = float(
@@ -99,6 +101,8 @@ class ExpectedCounts:
             # ``add_error_of_map`` adds the variance of both
             return replace(influence, by_unlabelled=constant)
 
+        # an unlabelled case counts as a positive with its probability, else as a
+        # negative
         expected_influence = (
             self.chances * influence.by_positive
             + (1 - self.chances) * influence.by_negative
@@ -135,6 +139,8 @@ class ExpectedCounts:
 
         unknown = np.asarray(self.observed.unknown, np.float64)
         label_variance = self.chances * (1 - self.chances)
+        # delta method: a step of the log odds at a row changes its probability by p (1
+        # - p)
         by_log_odds = unknown * (by_positive - by_negative) * label_variance
         return float(self.labels.map.error_variance(score, by_log_odds))
 
@@ -219,11 +225,12 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
     population = "the process that drew these cases"
     if labels.target == THESE_CASES:
         population = "the labels of these very cases"
+    # a model without a gold standard brings its own notes
     if hasattr(labels.map, "notes"):
-        number = unlabelled_words(tally)
+        unlabelled_cases = unlabelled_words(tally)
         return [
-            f"{number} have no label; each counts as positive with the probability "
-            "that the scores of all classifiers give it.",
+            f"{unlabelled_cases} have no label; each counts as positive with the "
+            "probability that the scores of all classifiers give it.",
             *labels.map.notes,
         ]
 

@@ -81,6 +81,7 @@ def design_effect(area: Any, variance: Any, sizes: ClassSizes) -> Floats:
 
     sampling_variance = _variance_of_design_effect(area, sizes)
     variance_between = np.maximum(deviation**2 - sampling_variance, 0.0)
+    # 1e-300 keeps 0 / 0, of an effect of exactly 1, from being NaN
     weight = variance_between / np.maximum(deviation**2, 1e-300)
     return np.asarray(np.where(effect < 1, 1 + weight * deviation, effect))
 
@@ -115,16 +116,19 @@ def _kurtosis_of_placements(area: Any) -> Any:
     """
     # the kurtosis is the same at A and 1 - A; above 1/2 no digits cancel
     upper = np.maximum(area, 1 - area)
-    spread = (1 - upper) / upper
-    compact = upper / np.maximum(1 - upper, 1e-300)
+    wide_shape = (1 - upper) / upper
+    narrow_shape = upper / np.maximum(1 - upper, 1e-300)
 
-    wide_moments = [spread / (spread + power) for power in (1, 2, 3, 4)]
-    narrow_moments = [1 / (compact + 1)]
+    # raw moments: E[X^k] = l / (l + k) for Beta(l, 1)
+    wide_moments = [wide_shape / (wide_shape + power) for power in (1, 2, 3, 4)]
+    # and for Beta(1, b), with b = 1 / l, the product of j / (b + j) for j up to k
+    narrow_moments = [1 / (narrow_shape + 1)]
     for power in (2, 3, 4):
-        narrow_moments.append(narrow_moments[-1] * power / (compact + power))
+        narrow_moments.append(narrow_moments[-1] * power / (narrow_shape + power))
 
     wide_second, wide_fourth = _central_moments(wide_moments)
     narrow_second, narrow_fourth = _central_moments(narrow_moments)
+    # both classes are averaged, as in Newcombe's method 5
     second = (wide_second + narrow_second) / 2
     fourth = (wide_fourth + narrow_fourth) / 2
     return fourth / np.maximum(second**2, 1e-300)
@@ -133,6 +137,7 @@ def _kurtosis_of_placements(area: Any) -> Any:
 def _central_moments(raw: list[Any]) -> tuple[Any, Any]:
     """Return the second and fourth central moment from the first four raw ones."""
     mean, second, third, fourth = raw
+    # expanding E[(X - mean)^k] by powers of the mean
     central_second = second - mean**2
     central_fourth = fourth - 4 * third * mean + 6 * second * mean**2 - 3 * mean**4
     return central_second, central_fourth
@@ -150,6 +155,7 @@ def newcombe_interval(
     negatives = float(sizes.negatives / effect)
     squared_quantile = float(quantile) ** 2
 
+    # a score interval: the variance is that of the candidate, not of the area
     def is_outside(candidate: float) -> bool:
         variance: float = newcombe_variance(candidate, positives, negatives)
         return (candidate - area) ** 2 > squared_quantile * variance
@@ -178,6 +184,7 @@ def newcombe_intervals(
     positives = sizes.positives / effects
     negatives = sizes.negatives / effects
 
+    # all areas are bisected at once; a float reaches its last digit in 60 steps
     def boundaries(outer: Floats) -> Floats:
         """Return the end of each interval between ``outer`` and the area."""
         inner = areas

@@ -74,23 +74,25 @@ class StratifiedCounts:
         by_negative = np.asarray(influence.by_negative)
         by_positive = np.asarray(influence.by_positive)
         sizes = self.sample.sizes
-        number = np.maximum(self.labelled, 1.0)
+        n_labelled = np.maximum(self.labelled, 1.0)
 
-        means = self._sum_by_band(by_negative, by_positive) / number
+        means = self._sum_by_band(by_negative, by_positive) / n_labelled
         squares = self._sum_by_band(by_negative**2, by_positive**2)
 
-        squared_deviations = np.maximum(squares - number * means**2, 0.0)
-        within = squared_deviations / np.maximum(number - 1, 1.0)
+        # rounding must not leave a negative sum of squares
+        squared_deviations = np.maximum(squares - n_labelled * means**2, 0.0)
+        within = squared_deviations / np.maximum(n_labelled - 1, 1.0)
 
         # Neyman (1934): the variance that each band adds
-        parts = sizes**2 * (1 / number - 1 / np.maximum(sizes, number)) * within
+        parts = sizes**2 * (1 / n_labelled - 1 / np.maximum(sizes, n_labelled)) * within
         variance = float(parts.sum())
         if self.sample.target != THESE_CASES:
             # the process adds the variance of all cases, as if each had a label
-            variance += float(sizes / number @ squares)
+            variance += float(sizes / n_labelled @ squares)
 
         # Satterthwaite (1946) over bands, each with n - 1 degrees of freedom
-        half_variances = parts**2 / np.maximum(number - 1, 1.0)
+        # half the variance of each part, as of a chi-squared variable
+        half_variances = parts**2 / np.maximum(n_labelled - 1, 1.0)
         degrees_of_freedom = math.inf
         if half_variances.sum() > 0:
             degrees_of_freedom = variance**2 / float(half_variances.sum())
@@ -124,6 +126,7 @@ def weigh_bands(tally: Tally) -> StratifiedCounts:
             "there."
         )
 
+    # the inverse of the probability to be drawn (Horvitz and Thompson 1952)
     weight_of_band = sample.sizes / np.maximum(labelled, 1.0)
     weight = weight_of_band[band]
     unlabelled = np.zeros(len(drawn))
@@ -163,6 +166,7 @@ def _notes_on_contradiction(counts: StratifiedCounts) -> list[str]:
     observed_total = float(counts.expected.n_pos)
     expected = float((weight * (observed.neg + observed.pos)) @ chances)
 
+    # the squared residual of a label from its probability, added up by row
     residual_squares = observed.pos * (1 - chances) ** 2 + observed.neg * chances**2
     variance = float(weight**2 @ residual_squares)
     if abs(observed_total - expected) <= _DISAGREES * math.sqrt(variance):
