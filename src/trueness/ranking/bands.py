@@ -124,14 +124,17 @@ def roc_band(
     )
 
     # redrawn curves may agree by chance: the variance is at least that of a rate
-    effective = _effective_sizes(redrawn.sample, level)
-    positives_at_cut = redrawn.labelled_positives(fpr, effective.positives)
+    effective_sizes = _effective_sizes(redrawn.sample, level)
+    positives_at_cut = redrawn.labelled_positives(fpr, effective_sizes.positives)
     variance = np.maximum(
         replicate_curves.var(axis=0), rate_variance(tpr, positives_at_cut)
     )
     standard_error = np.sqrt(variance)
+    # (replicates, points): how far each redrawn curve lies from that of the sample
     distances = np.abs(replicate_curves - tpr) / standard_error
-    half_height = critical(distances, level, band) * effective.widening * standard_error
+    half_height = (
+        critical(distances, level, band) * effective_sizes.widening * standard_error
+    )
 
     # the true curve rises, so bounds at one rate hold for its neighbours
     low = np.maximum.accumulate(np.clip(tpr - half_height, 0, 1))
@@ -139,10 +142,11 @@ def roc_band(
 
     # a sample does not resolve false positive rates below one or two negatives, so the
     # band is widened by two negatives to both sides
-    shift = 2 / effective.negatives
+    shift = 2 / effective_sizes.negatives
     low = np.where(fpr >= shift, np.interp(fpr - shift, fpr, low), 0.0)
     high = np.interp(fpr + shift, fpr, high)
 
+    # a map without a standard error leaves the band unknown
     if not redrawn.error_known:
         low = high = np.full(fpr.size, np.nan)
     return Band(
@@ -222,6 +226,7 @@ def precision_recall_band(
     # precision falls as false alarms rise; the band contains the curve of the sample
     low = np.minimum(recall / (recall + alarms.most), precision)
     high = np.maximum(recall / (recall + alarms.fewest), precision)
+    # a map without a standard error leaves the band unknown
     if not redrawn.error_known:
         low = high = np.full(recall.size, np.nan)
     return Band(
@@ -288,6 +293,7 @@ def _likely_alarms(
     # the allowed distance less that of the recall: what remains for the false alarms
     allowed = _likely_distance(n_pos, recall.size, level, kind) ** 2 / 2
     remaining = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
+    # pairs of a point of the curve and a recall of the grid that are likely together
     point, column = np.nonzero(remaining >= 0)
 
     # a cohort fixes neither class: false alarms are a proportion of FP + P
@@ -301,6 +307,7 @@ def _likely_alarms(
     # the widest range of q over all points of the curve that are likely at a recall
     lower_ends = _divergence_end(proportion, remaining_per_trial, -1)
     upper_ends = _divergence_end(proportion, remaining_per_trial, 1)
+    # q lies in [0, 1], so these are replaced wherever any point is likely
     least_q = np.ones(recall.size)
     largest_q = np.zeros(recall.size)
     np.minimum.at(least_q, column, lower_ends)
@@ -324,6 +331,7 @@ def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
     """Return tp and fp at every cut, and on the straight lines of tied cases."""
     tp = np.append(0.0, np.cumsum(tally.pos))
     fp = np.append(0.0, np.cumsum(tally.neg))
+    # enough points between tied cases that the smallest distance is found
     steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(tally.n_pos)))
     between = np.setdiff1d(np.concatenate([steps, recall]) * tally.n_pos, tp)
     return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
@@ -376,13 +384,15 @@ def _likely_distance(n_pos: float, points: int, level: float, kind: str) -> floa
     if kind == "pointwise":
         return NormalDist().inv_cdf((1 + level) / 2)
 
-    number = max(2, round(min(points, n_pos)))
+    n_points = max(2, round(min(points, n_pos)))
     # the angle between neighbours is the arc cosine of their correlation; that of two
     # proportions r < r' of the same positives is sqrt(r(1-r') / [r'(1-r)])
-    odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
+    odds = np.arange(1, n_points) / np.arange(n_points - 1, 0, -1)
+    # Naiman (1986): the tube around the path has this length on the sphere
     path_length = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
     def excess_confidence(distance: float) -> float:
+        # the two tails of one point, and the rest of the tube
         tube = path_length / math.pi * math.exp(-distance * distance / 2)
         return 1 - level - float(2 * ndtr(-distance) + tube)
 
@@ -453,6 +463,7 @@ def _all_negatives(redrawn: _RedrawnCounts | ExpectedDraws, level: float) -> flo
     prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
     if redrawn.is_cohort:
         measured = evaluate_measure(redrawn.sample, _prevalence_measure)
+        # the lower end at a level that leaves half the error probability on its side
         prevalence = estimate_from_variance(
             measured.value,
             measured.variance_estimate,
@@ -498,7 +509,7 @@ class _RedrawnCounts:
     def __init__(
         self, tally: Tally, is_cohort: bool, replicates: int, rng: Seed
     ) -> None:
-        number = _options.whole_number(replicates, "replicates", at_least=100)
+        n_replicates = _options.whole_number(replicates, "replicates", at_least=100)
         self.is_cohort = is_cohort
 
         design = tally.design
@@ -519,7 +530,7 @@ class _RedrawnCounts:
         self._imputes = self.sample.imputation is not None
         self._blocks = redraws(
             self.sample.observed,
-            number,
+            n_replicates,
             rng,
             stratified=not (is_cohort or self._imputes),
             unknown=self._imputes,
@@ -546,14 +557,14 @@ class _RedrawnCounts:
                     pos = pos * (self.counts.n_pos / n_pos)
                 yield neg, pos
 
-    def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
+    def labelled_positives(self, fpr: Floats, n_positives: float) -> float | Floats:
         """Return the effective number of positives near each cut.
 
         Where labels are missing at random, a few labelled cases represent many.
         """
         imputation = self.sample.imputation
         if not isinstance(imputation, Imputation):
-            return number
+            return n_positives
 
         expected = imputation.expected
         observed = self.sample.observed
@@ -561,11 +572,12 @@ class _RedrawnCounts:
 
         cases_in_bin = np.bincount(bins, expected.neg + expected.pos)
         labels_in_bin = np.bincount(bins, observed.neg + observed.pos)
+        # (m,): how many cases each labelled case stands for in its bin
         cases_per_label = (cases_in_bin / labels_in_bin)[bins]
 
         fpr_of_rows = running_proportions(self.counts.neg)[1:]
         cases_per_label_at_fpr = np.interp(fpr, fpr_of_rows, cases_per_label)
-        return np.minimum(number, expected.n_pos / cases_per_label_at_fpr)
+        return np.minimum(n_positives, expected.n_pos / cases_per_label_at_fpr)
 
     def _impute(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
         """Return redrawn counts with unlabelled cases divided by their chances."""
@@ -617,6 +629,7 @@ def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
         return _EffectiveSizes(min(positives, units), min(negatives, units), widening)
 
     independent_estimate = evaluate_measure(independent, auc_measure).variance_estimate
+    # the variance over that of as many independent cases (Kish 1965)
     design_effect = max(estimate.variance / independent_estimate.variance, 1.0)
     return _EffectiveSizes(
         max(positives / design_effect, 1.0),
@@ -649,6 +662,7 @@ def _false_positive_rate(neg: Array, pos: Array, recall: Floats) -> Floats:
 
 def rate_variance(rate: Floats, n: float | Floats) -> Floats:
     """Return the variance of a rate, with two successes and two failures added."""
+    # Agresti and Coull (1998)
     adjusted_rate = (n * rate + 2) / (n + 4)
     return np.asarray(adjusted_rate * (1 - adjusted_rate) / (n + 4))
 
@@ -659,4 +673,5 @@ def critical(distances: Floats, level: float, kind: str) -> float:
     if kind == "pointwise":
         return pointwise
     # where redrawn curves do not vary, a band from their quantile would have no height
+    # the largest distance of each redrawn curve: the band contains whole curves
     return max(pointwise, float(np.quantile(distances.max(axis=1), level)))

@@ -78,6 +78,7 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     _cases.both_classes(tally, name)
     check_headline(tally)
     notes = unlabelled_notes(tally)
+    # an ROC curve does not depend on the prevalence, all other curves do
     within_class = across == "fpr"
     counts = apply_design(tally, "" if within_class else name).target_counts
 
@@ -156,7 +157,7 @@ def precision_recall(data: Tally) -> Curve:
 
 
 def precision_at(fpr: Floats, tpr: Floats, prevalence: float) -> Any:
-    """Which proportion of the flagged cases is positive? NaN where none is flagged."""
+    """Return the precision at a pair of rates; NaN where no case is flagged."""
     with np.errstate(invalid="ignore"):
         hits = prevalence * tpr
         return hits / (hits + (1 - prevalence) * fpr)
@@ -232,6 +233,7 @@ def hull(curve: Curve) -> Curve:
     # both steps is zero
     fpr_steps = np.diff(fpr)
     tpr_steps = np.diff(tpr)
+    # below 0 where the curve turns right, as a concave one does
     cross_product = fpr_steps[:-1] * tpr_steps[1:] - tpr_steps[:-1] * fpr_steps[1:]
     is_corner = np.concatenate([[True], cross_product < 0, [True]])
     threshold = curve.threshold[corners]
@@ -370,12 +372,6 @@ def partial_auc(
     return replace(estimate, name=name)
 
 
-def partial_area(tally: Tally, **part: Any) -> float:
-    """Return the value of :func:`partial_auc` alone."""
-    measure, _ = partial_area_measure(**part)
-    return measure(tally.labelled()).value
-
-
 class _PartOfPlane(NamedTuple):
     """A rectangle of the ROC plane, and the scale on which its area is given."""
 
@@ -487,15 +483,18 @@ def _scale_by_mcclish(part_of_curve: _PartOfPlane) -> _PartOfPlane:
 
 def _pull_on_curve(rates: Floats, other_steps: Floats, inside: _Inside) -> Floats:
     """Return how far a case of each row moves the area, times its class size."""
-    # the two ends of a segment move the part inside by these weights
+    # a shift of the end of a segment moves its points by the place t from 0 to 1, a
+    # shift of the start by 1 - t: both are integrated over the part inside
     end_weight = (inside.leaves * inside.leaves - inside.enters * inside.enters) / 2
     start_weight = (inside.leaves - inside.enters) - end_weight
-    pull = np.zeros(rates.shape[1])
-    pull[:-1] += (other_steps * start_weight)[0]
-    pull[1:] += (other_steps * end_weight)[0]
 
-    # a case moves all points of the curve from its own row on
-    return reverse_cumsum(pull)[1:] - float(pull @ rates[0])
+    # each corner of the curve ends one segment and starts the next
+    by_corner = np.zeros(rates.shape[1])
+    by_corner[:-1] += (other_steps * start_weight)[0]
+    by_corner[1:] += (other_steps * end_weight)[0]
+
+    # a case raises the corners from its own row on, and lowers all by their own rate
+    return reverse_cumsum(by_corner)[1:] - float(by_corner @ rates[0])
 
 
 # a narrower range than this is lost in the rounding of the rates
@@ -541,6 +540,7 @@ def _area_inside(x: Floats, y: Floats, fpr: Range, tpr: Range) -> _Inside:
     """Return the area under curves in a rectangle, and the segments inside."""
     enters_fpr, leaves_fpr = _crossings(x, *fpr)
     enters_tpr, leaves_tpr = _crossings(y, *tpr)
+    # inside the rectangle is inside both ranges
     enters = np.maximum(enters_fpr, enters_tpr)
     leaves = np.maximum(enters, np.minimum(leaves_fpr, leaves_tpr))
 
@@ -548,11 +548,13 @@ def _area_inside(x: Floats, y: Floats, fpr: Range, tpr: Range) -> _Inside:
     dx = np.diff(x)
     dy = np.diff(y)
     start_height = y[:, :-1] - low
+    # the integral of the rise t dy along the part inside
     mean_height = dy * (leaves * leaves - enters * enters) / 2
     under_segment = (leaves - enters) * start_height + mean_height
 
     # where the curve runs above the rectangle, all of its height counts
     above = np.maximum(leaves_fpr - np.maximum(enters_fpr, leaves_tpr), 0.0)
+    # r: curves, m: segments
     area = np.einsum("rm,rm->r", dx, under_segment + (high - low) * above)
     return _Inside(np.asarray(area), enters, leaves)
 
@@ -564,6 +566,7 @@ def _crossings(rates: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     is_flat = step <= 0
     # at the very top, one more case below still lowers the curve
     is_over = (start >= high) & (high < 1)
+    # a flat segment is inside or outside as a whole, and is not divided by 0
     length = np.where(is_flat, 1.0, step)
     enters = np.where(is_flat, start < low, (low - start) / length)
     leaves = np.where(is_flat, ~is_over, (high - start) / length)

@@ -48,18 +48,18 @@ class ExpectedDraws:
                 "drawn by score have intervals at single thresholds only."
             )
 
-        number = _options.whole_number(replicates, "replicates", at_least=100)
+        n_replicates = _options.whole_number(replicates, "replicates", at_least=100)
         few_rows = _merge_to_few_rows(tally)
         self.sample = apply_design(few_rows)
         self.counts = self.sample.target_counts
         self._expected: ExpectedCounts = expect_labels(few_rows)
         self._rng = _options.generator(rng)
         errors = self._expected.labels.map.error_draws(
-            few_rows.score, number, self._rng
+            few_rows.score, n_replicates, self._rng
         )
         self.error_known = errors is not None
         if errors is None:
-            errors = np.zeros((number, len(few_rows)))
+            errors = np.zeros((n_replicates, len(few_rows)))
         self._errors: Floats = errors
 
     def draws(self) -> Iterator[tuple[Floats, Floats]]:
@@ -69,26 +69,28 @@ class ExpectedDraws:
         log_odds = logit(inside)
         columns = self._redrawn_cases()
         for error, cases in zip(self._errors, columns, strict=True):
+            # the error of the map moves the log odds of every row
             chances = np.asarray(expit(log_odds + error))
             negatives, positives = self._label_cases(cases, chances)
             if negatives.sum() and positives.sum():
                 yield negatives, positives
 
-    def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
+    def labelled_positives(self, fpr: Floats, n_positives: float) -> float | Floats:
         """Return the effective number of positives, the same at each cut."""
-        return number
+        return n_positives
 
     def _redrawn_cases(self) -> Iterator[tuple[Array, ...]]:
         """Yield negatives, positives and unlabelled cases, one sample after another."""
         observed = self._expected.observed
-        number = len(self._errors)
+        n_replicates = len(self._errors)
+        # these cases are fixed: only their labels and the map vary
         if self._expected.about_these_cases:
-            for _ in range(number):
+            for _ in range(n_replicates):
                 yield observed.neg, observed.pos, observed.unknown
             return
 
         for block in redraws(
-            observed, number, self._rng, stratified=False, unknown=True
+            observed, n_replicates, self._rng, stratified=False, unknown=True
         ):
             yield from zip(*block, strict=True)
 
@@ -98,6 +100,8 @@ class ExpectedDraws:
         """Return negatives and positives, with unlabelled cases divided or drawn."""
         negatives, positives, unknown = cases
         new_positives = unknown * chances
+        # about these cases, each label is drawn; about the process, its expectation
+        # counts
         if self._expected.about_these_cases and not self._expected.observed.weighted:
             new_positives = self._rng.binomial(unknown, chances).astype(np.float64)
         return negatives + (unknown - new_positives), positives + new_positives
@@ -108,6 +112,7 @@ def _merge_to_few_rows(tally: Tally) -> Tally:
     if len(tally) <= _ROWS:
         return tally
 
+    # all cases, also those without a label, give the mean score its weights
     cases = np.add.reduce(tally.counts[:3]).astype(np.float64)
     start = group_starts(cases, _ROWS)
     columns = [np.add.reduceat(column, start) for column in tally.counts]

@@ -67,6 +67,7 @@ class Leakage(Answer, Through):
         u = _columns.probabilities(u, "u")
         specificity = self.specificity
         miss_rate = self.miss_rate_at
+        # the first corner at or to the right of u
         corner = np.searchsorted(specificity, u - _SNAP, side="left")
         before = np.maximum(corner - 1, 0)
         straight = chord(specificity, miss_rate, before, corner, u)
@@ -78,6 +79,7 @@ class Leakage(Answer, Through):
         v = _columns.probabilities(v, "v")
         specificity = self.specificity
         miss_rate = self.miss_rate_at
+        # the last corner that misses at most v
         corner = np.searchsorted(miss_rate, v + _SNAP, side="right") - 1
         after = np.minimum(corner + 1, miss_rate.size - 1)
         straight = chord(miss_rate, specificity, corner, after, v)
@@ -93,20 +95,23 @@ class Leakage(Answer, Through):
         u = _columns.probabilities(u, "u")
         n_bins = _options.whole_number(bins, "bins", at_least=1)
         miss_rates = self(np.linspace(0, 1, n_bins + 1))
+        # positives above all negatives jump to 1 at the last corner
         miss_rates[-1] = 1.0
         bin_of_u = np.minimum((u * n_bins).astype(int), n_bins - 1)
         return np.diff(miss_rates)[bin_of_u] * n_bins
 
 
-def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
-    """Return the height at u of the line from corner i to j; of a vertical line, i."""
-    left_end = x[i]
-    low = y[i]
-    width = x[j] - left_end
+def chord(
+    corner_x: Floats, corner_y: Floats, start: Array, end: Array, places: Floats
+) -> Floats:
+    """Return the heights of lines between corners; of a vertical one, its start."""
+    start_x = corner_x[start]
+    start_y = corner_y[start]
+    run = corner_x[end] - start_x
     fraction = np.divide(
-        u - left_end, width, out=np.zeros(np.shape(u)), where=width > 0
+        places - start_x, run, out=np.zeros(np.shape(places)), where=run > 0
     )
-    return np.asarray(low + np.clip(fraction, 0, 1) * (y[j] - low))
+    return np.asarray(start_y + np.clip(fraction, 0, 1) * (corner_y[end] - start_y))
 
 
 @of_tally
@@ -217,9 +222,11 @@ class _Divergences(NamedTuple):
 def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
     """Return the divergences of a histogram with bins of equal weight."""
     neg, pos = runs(t)
+    # two runs, each of one class: all positives above all negatives, or below
     if neg.size == 2 and not (neg * pos).any():
         return _divergences_if_separated(t, level)
 
+    # about 2 n^(1/3) bins of the effective number of cases of the smaller class
     n_bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
     binned = apply_design(coarser(t, n_bins))
     pos_to_neg = evaluate_measure(binned, _measure_pos_to_neg)

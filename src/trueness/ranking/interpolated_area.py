@@ -157,6 +157,7 @@ def _mean_precision(segments: _Segments) -> Floats:
     """Return the mean precision of each segment, over its true positives."""
     size = segments.new_flagged
     by_size = np.divide(1.0, size, out=np.zeros(size.size), where=size > 0)
+    # a segment without new cases has no precision, and no weight
     own_precision = segments.new_tp * by_size
     return np.asarray(own_precision + segments.bend * by_size**2 * segments.log_growth)
 
@@ -187,6 +188,7 @@ def _slopes(
     slope_by_flagged = -segments.new_tp * by_size**2 * log_growth
     slope_by_flagged += bend * by_size**2 * (by_after - by_flagged)
 
+    # a new true positive also enlarges the segment, and moves the bend
     slope_by_new_tp = (
         slope_by_size + by_size - segments.flagged * by_size**2 * log_growth
     )

@@ -313,6 +313,7 @@ def _auc_of_fit(curve: Binormal, covariance: Floats, level: float) -> Estimate:
     gradient = np.array([-curve.b * curve.alpha / root**3, 1 / root])
     variance = gradient @ covariance @ gradient
     probit = _normal_estimate(curve.b / root, variance, (-math.inf, math.inf), level)
+    # delta method back from the probit scale
     density = float(_normal_density(np.array(probit.value)))
     return replace(
         probit,
@@ -362,6 +363,7 @@ def _maximize_likelihood(neg: Floats, pos: Floats) -> _BinormalMaximum:
     number_of_steps = 0
     while number_of_steps < _MAX_STEPS and not converged:
         number_of_steps += 1
+        # Fisher scoring (Dorfman and Alf 1969)
         step, _ = _scoring_step(parameters, neg, pos)
         parameters, new_log_likelihood = _move_upwards(
             parameters, step, log_likelihood, neg, pos
@@ -432,6 +434,7 @@ def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
     probit_neg = _finite_probit(below_neg)
     probit_pos = _finite_probit(below_pos)
 
+    # least squares: the slope of the positives' probits by those of the negatives
     variance = float(np.var(probit_neg))
     slope = 1.0
     if variance:
@@ -439,6 +442,7 @@ def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
         deviations_pos = probit_pos - probit_pos.mean()
         slope = float(np.mean(deviations_neg * deviations_pos)) / variance
 
+    # a start that is extreme would converge slowly
     alpha = min(max(slope, 0.2), 5.0)
     b = alpha * float(probit_neg.mean()) - float(probit_pos.mean())
     # the mean of the cuts from the negatives and of those from the positives
@@ -467,6 +471,7 @@ def _log_likelihood(parameters: _BinormalParameters, neg: Floats, pos: Floats) -
     edges_neg, edges_pos = _edges(parameters)
     prob_neg = _interval_probabilities(edges_neg)
     prob_pos = _interval_probabilities(edges_pos)
+    # bins without a case of a class may have no probability
     with np.errstate(divide="ignore", invalid="ignore"):
         terms_neg = np.where(neg > 0, neg * np.log(prob_neg), 0.0)
         terms_pos = np.where(pos > 0, pos * np.log(prob_pos), 0.0)
@@ -586,6 +591,7 @@ def _test_fit(t: Tally) -> _FitTest:
     n_groups = min(10, max(4, min(t.n_pos, t.n_neg) // 5))
     neg, pos = grouped(t.neg[::-1], t.pos[::-1], n_groups)
     undefined = _FitTest(math.nan, 0, math.nan)
+    # two classes of n - 1 free proportions, less n - 1 cuts, alpha and b
     df = neg.size - 3
     if df < 1:
         return undefined
@@ -662,10 +668,12 @@ def _draw_fermi(rng: np.random.Generator, label: Array, area: float) -> Floats:
     n = label.shape[-1]
     n_pos = min(max(round(n * float(label.mean())), 1), n - 1)
     probability = _fermi(n, n_pos, area).probability(np.arange(1, n + 1))
+    # ranks by inversion of the distribution function of their class
     uniform = rng.random(label.shape)
     rank_if_negative = np.searchsorted(_cumulative(1 - probability), uniform)
     rank_if_positive = np.searchsorted(_cumulative(probability), uniform)
     scores = np.where(label, -rank_if_positive, -rank_if_negative)
+    # below 1, so that only cases at one rank change places
     return np.asarray(scores + rng.random(label.shape))
 
 
@@ -705,5 +713,6 @@ def joint_excess(a: float, b: float, rho: float) -> float:
     # d Phi_2 / d rho is the density; with rho = sin(angle) it has no pole at 1
     angle = math.asin(rho) * (nodes + 1) / 2
     sine = np.sin(angle)
+    # from (-1, 1) of the nodes to the angles between 0 and asin(rho)
     density = np.exp(-(h * h - 2 * h * k * sine + k * k) / (2 * np.cos(angle) ** 2))
     return float(weights @ density) * math.asin(rho) / 2 / (2 * math.pi)

@@ -274,6 +274,7 @@ def plan_rate(
         while not all(enough(reach(k)) for k in range(n, n + 4)):
             n += 1
 
+    # the power and width that rounding to whole cases leaves
     n_pos, n_neg = _split(n, prevalence)
     counted = max(1, round(n * class_fraction))
     reached = reach(n)
@@ -302,6 +303,7 @@ def _rate_reach(
     half_width = 0.0
     power = 0.0
     for size, weight in zip(sizes.tolist(), weights.tolist(), strict=True):
+        # the denominator is random: a mean over its distribution
         half_width += weight * _wilson_half_width(rate, size, level)
         if not math.isnan(null):
             power += weight * _wilson_power(rate, null, size, level)
@@ -440,6 +442,7 @@ def _make_plan(
     )
     # in steps of one per cent
     step = max(1, approximate_n // 100)
+    # few cases need far fewer, or more, than the normal approximation says
     start = max(4, approximate_n // 3) // step
     n_steps = smallest(
         lambda k: enough(question.reach(k * step)), start=start, analysis=function
@@ -549,14 +552,16 @@ class _Question(NamedTuple):
 
         # samples with the same number of positives are drawn together
         distinct_n_pos, n_samples = np.unique(n_pos, return_counts=True)
-        for positives, number in zip(distinct_n_pos, n_samples, strict=True):
+        for positives, n_samples_of_size in zip(distinct_n_pos, n_samples, strict=True):
             sizes = (int(positives), n - int(positives))
             if min(sizes) == 0:
                 continue
-            for batch in _batches(int(number), n, sizes):
-                excludes, halves = self._judge(self._draw_areas(sizes, batch, rng))
+            for batch in _batches(int(n_samples_of_size), n, sizes):
+                excludes, batch_half_widths = self._judge(
+                    self._draw_areas(sizes, batch, rng)
+                )
                 excluded += float(excludes.sum())
-                half_widths += float(halves.sum())
+                half_widths += float(batch_half_widths.sum())
 
         return Reach(excluded / _N_SAMPLES, half_widths / _N_SAMPLES)
 
@@ -567,6 +572,7 @@ class _Question(NamedTuple):
 
         Fewer cases of a much larger class are drawn, since more of them add little.
         """
+        # at most four times the smaller class, or twenty
         most_of_class = max(_MAX_CLASS_RATIO * min(sizes), 20)
         n_pos = min(sizes[0], most_of_class)
         n_neg = min(sizes[1], most_of_class)
@@ -718,6 +724,7 @@ def _difference_question(
     def draw(rng: np.random.Generator, labels: Array) -> Floats:
         scores = rng.normal(size=(2, *labels.shape))
         independent_part = math.sqrt(1 - correlation**2) * scores[1]
+        # correlated normal scores by the Cholesky factor of their correlation
         scores[1] = correlation * scores[0] + independent_part
         return np.asarray(scores + shifts[:, None, None] * labels)
 

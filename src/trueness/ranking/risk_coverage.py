@@ -156,6 +156,7 @@ def _order_by_confidence(counts: Tally, threshold: float) -> _Ordered:
     """Return the numbers of cases and errors at each distinct confidence."""
     distance = np.abs(counts.score - threshold)
     ascending, inverse = np.unique(distance, return_inverse=True)
+    # np.unique sorts upwards, and the highest confidence comes first
     position = np.asarray(ascending.size - 1 - inverse.ravel())
 
     cases = np.bincount(position, weights=counts.pos + counts.neg)
@@ -215,6 +216,7 @@ def aurc_measure(counts: Tally, *, threshold: float = 0.5) -> MeasuredValue:
     # what an error adds, and any case subtracts, at its own and all lower confidences
     added = np.cumsum((ordered.cases * by_accepted)[::-1])[::-1]
     diluted = np.cumsum((ordered.cases * risk * by_accepted)[::-1])[::-1]
+    # the formula above with e = 0, then with e = 1, from confidences to rows
     by_correct = ((risk - value - diluted) / total)[ordered.position]
     by_error = by_correct + (added / total)[ordered.position]
 

@@ -117,6 +117,7 @@ def ks_measure(counts: Tally) -> MeasuredValue:
     .. math:: u^+_i = \pm\frac{[i \le k] - \mathrm{tpr}_k}{N_1}, \qquad
               u^-_i = \mp\frac{[i \le k] - \mathrm{fpr}_k}{N_0}
     """
+    # the threshold of the largest distance is treated as fixed
     row = _row_of_largest_distance(counts)
     flagged = np.arange(counts.pos.size) <= row
     tpr = float(counts.pos[flagged].sum() / counts.n_pos)
@@ -264,11 +265,12 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     (array([7, 3]), array([0.7, 1. ]), array([1.4, 0.6]))
     """
     _cases.both_classes(data, "decile_table")
-    number = _options.whole_number(groups, "groups", at_least=2)
+    n_groups = _options.whole_number(groups, "groups", at_least=2)
     notes = unlabelled_notes(data)
 
     counts = apply_design(data, "decile_table").target_counts
-    group = rank_groups(counts.pos + counts.neg, number)
+    group = rank_groups(counts.pos + counts.neg, n_groups)
+    # a group is a run of rows, since rows are sorted by score
     first_row = np.flatnonzero(np.diff(group, prepend=-1))
     last_row = np.append(first_row[1:], group.size) - 1
     deciles = group[first_row]
@@ -276,11 +278,11 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     rates = [
         estimate_measure(
             data,
-            partial(_rate_measure, number=number, chosen=int(chosen)),
+            partial(_rate_measure, n_groups=n_groups, group=int(decile)),
             level=level,
             measure_name="decile_table",
         )
-        for chosen in deciles
+        for decile in deciles
     ]
     n_pos = np.add.reduceat(counts.pos, first_row)
     n_neg = np.add.reduceat(counts.neg, first_row)
@@ -305,18 +307,19 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     )
 
 
-def rank_groups(cases: Array, number: int) -> Ints:
+def rank_groups(cases: Array, n_groups: int) -> Ints:
     """Return the group of each row of cases, from 0 for the highest scores."""
     cases_above = np.cumsum(cases) - cases
+    # tied cases share the group of the middle one
     middle_rank = (cases_above + cases / 2) / cases.sum()
     # a tolerance, so that rounding of weights does not matter at the border of groups
-    group = np.floor(number * middle_rank + 1e-9)
-    return np.asarray(np.minimum(group, number - 1), np.int64)
+    group = np.floor(n_groups * middle_rank + 1e-9)
+    return np.asarray(np.minimum(group, n_groups - 1), np.int64)
 
 
-def _rate_measure(counts: Tally, *, number: int, chosen: int) -> MeasuredValue:
+def _rate_measure(counts: Tally, *, n_groups: int, group: int) -> MeasuredValue:
     """Return the proportion of positives in a group, and its influence values."""
-    inside = rank_groups(counts.pos + counts.neg, number) == chosen
+    inside = rank_groups(counts.pos + counts.neg, n_groups) == group
     positives = float(counts.pos[inside].sum())
     cases = positives + float(counts.neg[inside].sum())
     rate = positives / cases
