@@ -48,7 +48,7 @@ _NAMES_OF_CASES: dict[tuple[bool, ...], str] = {
 }
 # of the error allowed, the part that an estimated prevalence may use (Bonferroni)
 _PART_FOR_PREVALENCE = 0.1
-# the logarithm of the smallest error rate that is told from zero
+# the logarithm of the smallest error rate that is distinguished from zero
 _SMALLEST_LOG_RATE = -700.0
 
 
@@ -95,8 +95,11 @@ class MeanClaim:
         if not (self.is_proportion and of_fixed_cases):
             return 0
         tp, fp, fn, tn = self.values
+        # only flagged cases can be right: the more are flagged, the more are right
         if not (fn > 0 or tn > 0):
             return 1
+        # only cleared cases can be right; where both can, the proportion has no
+        # direction
         return 0 if tp > 0 or fp > 0 else -1
 
     @property
@@ -126,27 +129,29 @@ class MeanClaim:
         theorem 1.1); Bates et al. (2021), prop. 6, take the smaller one. Cases with a
         value of 0 change no sign: the test is made given how many do not.
         """
-        n = self.cases(counts)
+        n_cases = self.cases(counts)
         if self.is_proportion:
-            p_values = at_least(self.right_cases(counts), n, self.bound)
+            p_values = at_least(self.right_cases(counts), n_cases, self.bound)
         else:
-            p_values = self._p_values_of_mean(counts, n)
+            p_values = self._p_values_of_mean(counts, n_cases)
         # no case is no evidence
-        return np.where(n > 0, p_values, 1.0)
+        return np.where(n_cases > 0, p_values, 1.0)
 
-    def _p_values_of_mean(self, counts: Confusion, n: Any) -> Floats:
+    def _p_values_of_mean(self, counts: Confusion, n_cases: Any) -> Floats:
         """Return the smaller of Hoeffding's and Bentkus's bound, for a mean loss."""
         values = tuple(float(value) for value in self.values)
         smallest = min(values)
         largest = max(values)
-        mean = counts.weighted_sum(values) / np.maximum(n, 1)
+        mean = counts.weighted_sum(values) / np.maximum(n_cases, 1)
         loss = np.clip((largest - mean) / (largest - smallest), 0.0, 1.0)
         loss_bound = 1 - self.bound
 
-        exponent = -n * divergence(loss, loss_bound)
+        # Hoeffding (1963), theorem 1, for losses below their bound
+        exponent = -n_cases * divergence(loss, loss_bound)
         hoeffding = np.where(loss < loss_bound, np.exp(exponent), 1.0)
-        lost_cases = np.ceil(n * loss - 1e-9)  # rounding must not add a case
-        bentkus = math.e * at_least(n - lost_cases, n, self.bound)
+        lost_cases = np.ceil(n_cases * loss - 1e-9)  # rounding must not add a case
+        # Bentkus (2004), theorem 1.1, as a tail of the cases that are not lost
+        bentkus = math.e * at_least(n_cases - lost_cases, n_cases, self.bound)
         return np.minimum(np.minimum(hoeffding, bentkus), 1.0)
 
     def passes(self, counts: Confusion, alpha: float | Floats) -> NDArray[np.bool_]:
@@ -160,10 +165,10 @@ class MeanClaim:
     def fewest_cases(self, alpha: float) -> int:
         """Return how many cases prove a proportion when all of them are right."""
         # n of n right have probability bound^n where the bound is just missed
-        n = max(1, math.floor(math.log(alpha) / math.log(self.bound)) - 1)
-        while at_least(np.array(n), n, self.bound) > alpha:
-            n += 1
-        return n
+        n_cases = max(1, math.floor(math.log(alpha) / math.log(self.bound)) - 1)
+        while at_least(np.array(n_cases), n_cases, self.bound) > alpha:
+            n_cases += 1
+        return n_cases
 
 
 @dataclass(frozen=True)
@@ -210,6 +215,7 @@ class RateClaim:
             variance = variance_of_recall + variance_of_fpr
             z_scores.append((a * recall + b * fpr - d) / np.sqrt(variance))
 
+        # the weakest of all prevalences decides
         return -np.asarray(ndtr(-np.min(z_scores, axis=0)))
 
     def p_values(self, counts: Confusion) -> Floats:
@@ -217,7 +223,9 @@ class RateClaim:
         start = np.zeros(np.shape(counts.tp))
         end = np.full(np.shape(counts.tp), _SMALLEST_LOG_RATE)
         # rates so small that only their logarithm can be halved
-        log_rate = bisect(lambda x: self.passes(counts, np.exp(x)), start, end)
+        log_rate = bisect(
+            lambda log_alpha: self.passes(counts, np.exp(log_alpha)), start, end
+        )
         return np.asarray(np.exp(log_rate))
 
 
@@ -279,11 +287,11 @@ def _claim_at_prevalence(
 
     tp, fp, fn, tn = map(float, values)
     forms = []
-    for p in prevalences:
+    for prevalence_in_use in prevalences:
         # p (tp r + fn (1 - r)) + (1 - p) (fp f + tn (1 - f)) >= 0 at recall r, fpr f
-        a = p * (tp - fn)
-        b = (1 - p) * (fp - tn)
-        d = -(p * fn + (1 - p) * tn)
+        a = prevalence_in_use * (tp - fn)
+        b = (1 - prevalence_in_use) * (fp - tn)
+        d = -(prevalence_in_use * fn + (1 - prevalence_in_use) * tn)
         forms.append((a, b, d))
 
     return RateClaim(tuple(forms), error_part)
@@ -315,6 +323,7 @@ def provable_bound(
         return end if constraint.upward else 1 - end
 
     def is_proved(bound: float) -> bool:
+        # the same constraint with another bound
         moved = Constraint(
             constraint.metric, ">=" if constraint.upward else "<=", float(bound)
         )
@@ -343,7 +352,7 @@ def provable_bound(
 _ONE_EACH = make_cuts(np.zeros(1), sweep_counts(np.ones(1, int), np.ones(1, int)), None)
 
 
-def _form_of_constraint(constraint: Constraint, counts: int) -> LinearForm | None:
+def _form_of_constraint(constraint: Constraint, n_counts: int) -> LinearForm | None:
     """Return a bound on a quotient as a form that must not be negative, or None."""
     ratios = [term.ratio for _, term in constraint.metric.parts]
     # the mean of a plain sum of counts depends on how many cases there are
@@ -351,9 +360,9 @@ def _form_of_constraint(constraint: Constraint, counts: int) -> LinearForm | Non
         return None
 
     try:
-        quotient = quotient_of_metric(constraint.metric, _ONE_EACH, counts, "")
+        quotient = quotient_of_metric(constraint.metric, _ONE_EACH, n_counts, "")
     except InputError:
         return None
-    if counts == TWO_CUTS and quotient.is_linear:
+    if n_counts == TWO_CUTS and quotient.is_linear:
         return None
     return constraint_form(constraint, quotient)

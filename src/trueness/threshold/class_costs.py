@@ -82,18 +82,20 @@ def decide_by_cost(
 
     ``class_codes`` has the number of each case's class, -1 where it is unknown.
     """
+    # (cases, classes) @ (classes, decisions)
     expected_costs = probabilities @ costs
-    decided = np.argmin(expected_costs, axis=1)
+    cheapest_class = np.argmin(expected_costs, axis=1)
     is_labelled = class_codes >= 0
-    truth = class_codes[is_labelled]
-    cost_of_case = costs[truth, decided[is_labelled]]
+    true_class = class_codes[is_labelled]
+    cost_of_case = costs[true_class, cheapest_class[is_labelled]]
 
     # what each case would cost if all got the same decision
-    cheapest_for_all = int(np.argmin(costs[truth].mean(axis=0)))
-    saving_of_case = costs[truth, cheapest_for_all] - cost_of_case
+    cheapest_for_all = int(np.argmin(costs[true_class].mean(axis=0)))
+    saving_of_case = costs[true_class, cheapest_for_all] - cost_of_case
 
     counts = np.zeros(costs.shape, dtype=np.int64)
-    np.add.at(counts, (truth, decided[is_labelled]), 1)
+    # a row for each true class, a column for each decision
+    np.add.at(counts, (true_class, cheapest_class[is_labelled]), 1)
     largest_gap = float(costs.max() - costs.min())
     smallest = float(costs.min())
     largest = float(costs.max())
@@ -103,7 +105,7 @@ def decide_by_cost(
             saving_of_case, (-largest_gap, largest_gap), level, "saving"
         ),
         best_single_class=classes[cheapest_for_all],
-        decision=np.array(classes, dtype=object)[decided],
+        decision=np.array(classes, dtype=object)[cheapest_class],
         classes=classes,
         counts=counts,
     )
@@ -114,6 +116,7 @@ def _estimate_mean(
 ) -> Estimate:
     """Return the mean over cases with its interval."""
     n = values.size
+    # a case moves a mean by its deviation over n
     influence = (values - values.mean()) / n
     stratum = Stratum(
         size=float(n),

@@ -145,7 +145,9 @@ def _positives_and_negatives(zones: Array, zone: int) -> tuple[Array, Array]:
 
 def _metric_of_groups(metric: Metric, cells: Array) -> Array:
     """Return the metric of each group, along the first axis; groups defer nothing."""
+    # zones 0 and 2, positives and negatives of each: tp, fp, fn, tn
     flagged_and_cleared = cells[..., ::2, :].reshape(*cells.shape[:-2], 4)
+    # the four counts first, as arguments
     values = metric(Confusion(*np.moveaxis(flagged_and_cleared, -1, 0)))
     return np.moveaxis(np.asarray(values), -1, 0)
 
@@ -235,6 +237,7 @@ def _check_group_bound(scoped: ScopedConstraint, text: str) -> None:
     """Refuse a gap that must be large, and bounds that no gap or ratio can have."""
     scope = scoped.scope
     constraint = scoped.constraint
+    # a gap or a maximum is bounded from above
     bounded_from_below = scope in ("ratio", "min")
     if constraint.upward is not bounded_from_below:
         sign = ">=" if bounded_from_below else "<="
@@ -268,9 +271,9 @@ def asks_for_groups(subject_to: str | Constraint | Iterable[str | Constraint]) -
 def asks_for_two_cuts(objectives_and_constraints: Iterable[Any]) -> bool:
     """Do objectives or constraints speak of deferred cases, or of one side?"""
     texts = (
-        getattr(w, "name", None) or str(w)
-        for w in objectives_and_constraints
-        if w is not None
+        getattr(passed, "name", None) or str(passed)
+        for passed in objectives_and_constraints
+        if passed is not None
     )
     return any(_TWO_CUTS_PATTERN.search(text) for text in texts)
 

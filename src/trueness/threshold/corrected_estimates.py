@@ -54,7 +54,9 @@ def observe_rule(task: RepeatableChoice, runs: RepeatedChoices) -> ObservedRule:
         rule.verdicts({name: tally} if rule.groups else tally)
         for name, tally in task.tallies.items()
     ]
-    cells = np.array([_cells_of_verdicts(of_group) for of_group in verdicts], float)
+    cells = np.array(
+        [_cells_of_verdicts(verdicts_of_group) for verdicts_of_group in verdicts], float
+    )
     return ObservedRule(verdicts, cells, _correct_optimism(cells, runs))
 
 
@@ -77,12 +79,14 @@ def _correct_optimism(cells: Floats, runs: RepeatedChoices) -> Floats:
     A sample has fewer distinct cases and chooses worse. Cases left out are added up
     first: the mean of a ratio of few cases is biased.
     """
+    # (samples, groups, zones, classes): the mean over samples
     in_sample = np.nanmean(_proportions_in_zones(runs.in_sample), axis=0)
     left_out = _proportions_in_zones(runs.left_out.sum(axis=0))
     optimism = in_sample - left_out
 
     apparent = _proportions_in_zones(cells)
     # what was raised to zero is taken from the other zones by dividing once more
+    # Efron (1983): .632 of the optimism, since samples overlap with the cases left out
     corrected = _proportions_in_zones(np.maximum(apparent - _DISTINCT * optimism, 0))
     return np.asarray(corrected * cells.sum(axis=-2, keepdims=True))
 
@@ -121,11 +125,11 @@ def estimate_quantity(
     ]
     return estimate_from_interval(
         float(task.value_in_use(quantity, observed.corrected)),
-        low=min(e.low for e in estimates),
-        high=max(e.high for e in estimates),
+        low=min(estimate.low for estimate in estimates),
+        high=max(estimate.high for estimate in estimates),
         level=level,
         method="bootstrap",
-        standard_error=max(e.se for e in estimates),
+        standard_error=max(estimate.se for estimate in estimates),
         name=quantity.name,
     )
 
@@ -143,6 +147,7 @@ def _variance_of_estimated_prevalence(
     at_low = float(task.measure(quantity, prevalence.low)(cells))
     at_high = float(task.measure(quantity, prevalence.high)(cells))
     normal_quantile = NormalDist().inv_cdf((1 + prevalence.level) / 2)
+    # half the width in standard errors
     return ((at_low - at_high) / (2 * normal_quantile)) ** 2
 
 
@@ -193,6 +198,7 @@ def _variance_of_choices(
         if low_end is not None:
             in_sample = np.log(in_sample - low_end)
             in_all = np.log(in_all - low_end)
+        # the optimism of each sample: its own value less that in all cases
         gain = in_sample - in_all
 
     gain = gain[np.isfinite(gain)]
@@ -207,11 +213,12 @@ def _variance_of_fixed_rule(
     Groups are independent, so their variances add up.
     """
     cells = observed.cells
-    of_groups = []
+    variances_of_groups = []
     for group, slopes_of_group in enumerate(slopes(measure, cells)):
         verdicts = observed.verdicts[group]
         # verdicts are 1, 1/2 and 0; the zones in the same order are 0, 1 and 2
         zone = np.rint(2 - 2 * verdicts.score).astype(np.int64)
+        # each verdict has the slope of its zone
         by_positive, by_negative = slopes_of_group[zone].T
         variance = estimate_variance(
             verdicts,
@@ -219,13 +226,15 @@ def _variance_of_fixed_rule(
             within_class=verdicts.design.fixed_classes,
         )
         if not variance.variance > 0 and verdicts.clusters is None:
-            # no case was seen to vary, in a class that the quantity looks at
+            # nothing varied: as many cases as the smallest class that matters has
             units = min(units_seen(measure, cells, group, verdicts))
             variance = replace(variance, units=units)
         # 0 for NaN, too
-        of_groups.append(replace(variance, variance=max(0.0, variance.variance)))
+        variances_of_groups.append(
+            replace(variance, variance=max(0.0, variance.variance))
+        )
 
-    return reduce(variance_of_independent_difference, of_groups)
+    return reduce(variance_of_independent_difference, variances_of_groups)
 
 
 def _possible_range(
@@ -245,6 +254,7 @@ def _possible_range(
     zones = (0, 2) if number_of_cuts == 1 else (0, 1, 2)
     class_sizes = cells.sum(axis=1)
     extremes = []
+    # all positives of a group in one zone, all negatives in one
     for zone_of_positives, zone_of_negatives in product(zones, repeat=2):
         extreme = np.zeros(cells.shape)
         extreme[:, zone_of_positives, 0] = class_sizes[:, 0]

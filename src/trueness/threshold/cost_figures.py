@@ -64,6 +64,7 @@ def price_figure(tallies: Tallies, fp: float, fn: float) -> Curves:
         flagged = np.asarray((counts.tp + counts.fp) / cases)
         cost = np.asarray((fp * counts.fp + fn * counts.fn) / cases)
         highest = float(cost.max()) or 1.0
+        # both axes have the length 1, as in the figure
         points = few_points(flagged, cost / highest, POINTS, LINE_TOLERANCE)
         columns = {
             "flagged_rate": flagged[points],
@@ -102,6 +103,7 @@ def decision_curves_figure(
         for name, curve in curves.items()
     )
     # classifiers on the same cases have one line of acting always
+    # keyed by prevalence, the only thing that acting always depends on
     act_always = {}
     for curve in curves.values():
         unit = curve.prevalence if standardised else 1
@@ -148,6 +150,7 @@ def _counts_of_precision_recall(
     x: Array, y: Array, pos: float, neg: float
 ) -> tuple[Array, Array]:
     tp = x * pos
+    # precision = tp / (tp + fp), solved for fp
     return tp, tp * (1 - y) / np.maximum(y, 1e-9)
 
 
@@ -213,6 +216,7 @@ def _strips_of(marked: Array) -> list[Strip]:
 
 def _marked_stretches(column: Array) -> Array:
     """Return low and high of each run of marked places in a column."""
+    # 1 where a run begins, -1 after it ends
     change = np.diff(np.concatenate([[0], column.astype(np.int8), [0]]))
     first_and_stop = np.flatnonzero(change).reshape(-1, 2)
     first_and_last = first_and_stop - [0, 1]

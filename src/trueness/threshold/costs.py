@@ -137,6 +137,7 @@ def cost_curve(
         where=standard_error > 0,
     )
     widening = np.maximum(widening, 1.0)
+    # corrected by the optimism of the choice; the cost in the sample stays inside
     low_on_new_cases = cost + choice.optimism - widening * (cost - low)
     high_on_new_cases = cost + choice.optimism + widening * (high - cost)
 
@@ -159,8 +160,13 @@ def _estimate_costs(
     """Return the cost at each weight, with an interval for its cut taken as fixed."""
     lowest_flagged = np.where(place > 0, tally.score[np.maximum(place, 1) - 1], np.inf)
     estimates = []
-    for w, cut in zip(weight.tolist(), _cut_at(tally, lowest_flagged), strict=True):
-        cost = w * METRICS["fnr"] + (1 - w) * METRICS["fpr"]
+    for weight_of_positives, cut in zip(
+        weight.tolist(), _cut_at(tally, lowest_flagged), strict=True
+    ):
+        cost = (
+            weight_of_positives * METRICS["fnr"]
+            + (1 - weight_of_positives) * METRICS["fpr"]
+        )
         estimates.append(estimate_at(cut, replace(cost, range=(0.0, 1.0)), level))
     return estimates
 
@@ -168,7 +174,7 @@ def _estimate_costs(
 def _cut_at(tally: Tally, thresholds: Floats) -> list[Cut]:
     """Cut a tally at several thresholds; rows between two of them are one."""
     if not unknown_depend_on_score(tally):
-        # otherwise the chance of a label goes with the score
+        # probabilities of labels would need the scores themselves
         distinct = np.unique(thresholds)
         interval = np.searchsorted(distinct, tally.score, side="right")
         tally = rescored(tally, interval)
@@ -201,6 +207,7 @@ def _optimism_of_cheapest(tally: Tally, weight: Floats, rng: Seed) -> _Choice:
     The choice is repeated on bootstrap samples: the mean excess of the cost in all
     cases over that in the sample is the optimism (Efron 1983, JASA 78:316).
     """
+    # neighbouring corners are pooled: 200 choices among 1,000 rows take little time
     pooled = coarser(corners(tally), _MOST_ROWS)
     tpr = _running_rate(pooled.pos)
     fpr = _running_rate(pooled.neg)
@@ -321,6 +328,7 @@ def decision_curve(
 
     cuts = _cut_at(data, probability)
     odds = probability / (1 - probability)
+    # any cut will do, since acting always does not depend on it
     prevalence, prevalence_ends = _prevalence_with_ends(data, cuts[0], level)
     known_prevalence = data.design.prevalence
     benefits = []
@@ -403,9 +411,11 @@ def _benefit_at_prevalence(
         weights=(prevalence, -(1 - prevalence) * odds),
         rates=[estimate_at(cut, METRICS[name], level) for name in ("recall", "fpr")],
     )
-    # of a prevalence of 1e-320 nothing is a part that a float holds
+    # at a prevalence of 1e-320 the quotient is beyond the largest float
     largest = float(np.finfo(float).max) / 4
-    standardised = [min(max(v / prevalence, -largest), largest) for v in plain]
+    standardised = [
+        min(max(benefit / prevalence, -largest), largest) for benefit in plain
+    ]
     return _NetBenefit(plain, tuple(standardised))
 
 
@@ -422,6 +432,7 @@ def _benefit_in_sample(cut: Cut, odds: float, level: float) -> _NetBenefit:
             estimate_at(cut, _FALSE_POSITIVES, level),
         ],
     )
+    # the net benefit over the prevalence: tp / p - odds * fp / p
     per_positive = replace(metric, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)))
     standardised = _weighted_sum(
         cut,
@@ -511,9 +522,14 @@ def _weighted_sum(
 
     distances = []
     for upper in (False, True):
-        x = _distance_to_end(first, weights[0], upper)
-        y = _distance_to_end(second, weights[1], upper)
-        squared = x * x + y * y + 2 * correlation * x * y
+        first_distance = _distance_to_end(first, weights[0], upper)
+        second_distance = _distance_to_end(second, weights[1], upper)
+        # Zou and Donner (2008): squared distances, with twice their correlated product
+        squared = (
+            first_distance * first_distance
+            + second_distance * second_distance
+            + 2 * correlation * first_distance * second_distance
+        )
         distances.append(math.sqrt(max(squared, 0.0)))
 
     low_distance, high_distance = distances
@@ -521,12 +537,15 @@ def _weighted_sum(
     return value, value - low_distance, value + high_distance
 
 
-def _correlation_in_sum(variance_of_sum: float, se_x: float, se_y: float) -> float:
+def _correlation_in_sum(
+    variance_of_sum: float, first_se: float, second_se: float
+) -> float:
     """Return the correlation of two terms, from the variance of their sum."""
-    if not se_x * se_y:
+    if not first_se * second_se:
         return 0.0
-    covariance_part = variance_of_sum - se_x * se_x - se_y * se_y
-    return min(max(covariance_part / (2 * abs(se_x * se_y)), -1.0), 1.0)
+    # var(x + y) = var(x) + var(y) + 2 cov(x, y)
+    covariance_part = variance_of_sum - first_se * first_se - second_se * second_se
+    return min(max(covariance_part / (2 * abs(first_se * second_se)), -1.0), 1.0)
 
 
 def _distance_to_end(rate: Estimate, weight: float, upper: bool) -> float:

@@ -189,11 +189,13 @@ def make_cuts(
                 "Another prevalence needs a positive and a negative case; found "
                 f"{n_pos:,} positives and {n_neg:,} negatives."
             )
+        # positives get the proportion of the prevalence, of as many cases as there are
         exact = as_fraction(prevalence)
         total = (n_pos + n_neg) * unit
         per_positive = exact * total / n_pos
         per_negative = (1 - exact) * total / n_neg
 
+    # one divisor for both, so that all counts in use are whole numbers over it
     divisor = math.lcm(per_positive.denominator, per_negative.denominator)
     return Cuts(
         score=score,
@@ -265,6 +267,7 @@ def _cuts_expected_without_labels(
 
 def _expected_counts(law: FermiDirac, cases: Ints) -> Confusion:
     """Add up the chances of the ranks that each cut flags."""
+    # the rank of the last case that each cut flags
     ranks = np.concatenate([[0], np.cumsum(cases)])
     n_pos = law.n_pos
     n_neg = law.n - law.n_pos
@@ -328,6 +331,7 @@ def rounding_of(cuts: Cuts, metric: Metric) -> float:
         if all_whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26:
             return 0.0
 
+    # otherwise rounding is relative to the largest terms of the sum
     size = abs(metric.constant)
     for weight, term in metric.parts:
         largest = np.abs(term.range).max()
@@ -356,6 +360,7 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     if not metric.is_exact or (rounding == 0 and bound_is_exact):
         return met
 
+    # a difference of rounding could be on either side of the bound
     near = np.abs(values - bound) <= max(rounding, ROUNDING * abs(bound))
     if near.any():
         met[near] = meets(constraint, exact_values(cuts, metric, np.flatnonzero(near)))
@@ -364,7 +369,13 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
 
 def met_by(cuts: Sequence[Cuts], constraints: Sequence[Constraint]) -> Met:
     """Return where each constraint holds at all prevalences (constraints, cuts)."""
-    met = [np.all([holds(c, k) for c in cuts], axis=0) for k in constraints]
+    met = [
+        np.all(
+            [holds(cuts_at_prevalence, constraint) for cuts_at_prevalence in cuts],
+            axis=0,
+        )
+        for constraint in constraints
+    ]
     return np.array(met, dtype=bool).reshape(-1, len(cuts[0].score) + 1)
 
 
@@ -374,7 +385,10 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     Floats first: only what rounding may have put below the best is looked at again.
     """
     # NaN at one prevalence is NaN: an undefined value is never best
-    values = reduce(np.minimum, (values_of(c, metric) for c in cuts))
+    values = reduce(
+        np.minimum,
+        (values_of(cuts_at_prevalence, metric) for cuts_at_prevalence in cuts),
+    )
     if not allowed.all():
         values = np.where(allowed, values, np.nan)
     best = float(np.fmax.reduce(values))  # NaN only when all are
@@ -383,12 +397,20 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     if math.isinf(best):
         return np.flatnonzero(values == best)
 
-    rounding = max(rounding_of(c, metric) for c in cuts)
+    rounding = max(
+        rounding_of(cuts_at_prevalence, metric) for cuts_at_prevalence in cuts
+    )
     places = np.flatnonzero(values >= best - rounding)
     if places.size == 1 or rounding == 0 or not metric.is_exact:
         return places
 
-    worst = reduce(np.minimum, (exact_values(c, metric, places) for c in cuts))
+    worst = reduce(
+        np.minimum,
+        (
+            exact_values(cuts_at_prevalence, metric, places)
+            for cuts_at_prevalence in cuts
+        ),
+    )
     return np.asarray(places[np.asarray(worst == worst.max(), dtype=bool)])
 
 
@@ -404,6 +426,7 @@ def most_balanced(cuts: Cuts, places: Ints) -> int:
     _, false_positives, false_negatives, _ = cuts.counts(
         tp[undominated], fp[undominated]
     )
+    # fp = fn where as many are flagged as are positive
     most_balanced = np.argmin(np.abs(false_positives - false_negatives))
     return int(places[undominated][most_balanced])
 
@@ -460,6 +483,7 @@ def _round_to_digits(numbers: Floats, digits: int) -> Floats:
     """Return numbers rounded to so many significant digits."""
     magnitude = np.floor(np.log10(np.abs(numbers)))
     # a whole number over a power of ten is the float that its text reads as
+    # the number of decimals that are kept; negative ones are taken from hundreds
     power = 10.0 ** np.abs(digits - 1 - magnitude)
     decimals = np.rint(numbers * power) / power
     hundreds = np.rint(numbers / power) * power

@@ -45,6 +45,7 @@ def tighten_until_kept(
     threshold is expected to keep them, the choice in the sample is returned, and a note
     says so.
     """
+    # the first choice is that of the stated constraints
     in_sample = current = validate(stated)
     required = list(stated)
     for _ in range(_MOST_ROUNDS):
@@ -78,18 +79,19 @@ def _tighten(
 ) -> list[Constraint]:
     """Move each bound by what new cases are expected to miss."""
     tightened = []
-    for goal, now, observed, expected in zip(
+    for stated_constraint, current_constraint, observed, expected in zip(
         stated, required, current.observed, current.expected, strict=True
     ):
-        if goal.decide(expected):
-            tightened.append(now)
+        if stated_constraint.decide(expected):
+            tightened.append(current_constraint)
             continue
-        bound = now.bound + (goal.bound - expected)
-        if replace(now, bound=bound).decide(observed):
+        # as much beyond the stated bound as new cases are expected to fall short of it
+        bound = current_constraint.bound + (stated_constraint.bound - expected)
+        if replace(current_constraint, bound=bound).decide(observed):
             # the same cut would be chosen again: ask for a little more than it has
-            outward = math.inf if now.upward else -math.inf
+            outward = math.inf if current_constraint.upward else -math.inf
             bound = math.nextafter(observed, outward)
-        tightened.append(replace(now, bound=bound))
+        tightened.append(replace(current_constraint, bound=bound))
 
     return tightened
 
@@ -100,8 +102,10 @@ def name_stated_constraints(
     required: Sequence[Constraint],
 ) -> OperatingPoint:
     """Return a choice by tightened constraints that speaks of the stated ones."""
+    # the stated text of each tightened constraint
     stated_text = {
-        repr(tight): repr(goal) for tight, goal in zip(required, stated, strict=True)
+        repr(tightened): repr(stated_constraint)
+        for tightened, stated_constraint in zip(required, stated, strict=True)
     }
     return replace(
         choice,

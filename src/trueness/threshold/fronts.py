@@ -111,12 +111,12 @@ def pareto(
     >>> pareto(t, ["recall", "precision"]).values["recall"]
     array([0.5 , 0.75, 1.  ])
     """
-    wanted = _read_directed_metrics(
+    directed_metrics = _read_directed_metrics(
         {"metrics": metrics, "maximize": maximize, "minimize": minimize}
     )
     constraints = read_constraints(subject_to)
     prevalence = prevalence_of_use(data)
-    involved = [metric for metric, _ in wanted]
+    involved = [metric for metric, _ in directed_metrics]
     involved += [constraint.metric for constraint in constraints]
     check_prevalence_of_use(data, prevalence, involved, "pareto")
 
@@ -126,12 +126,14 @@ def pareto(
 
     # a threshold without a value of some metric can be compared with no other
     usable = np.asarray(met.all(axis=0))
-    for metric, _ in wanted:
+    for metric, _ in directed_metrics:
         usable &= ~np.isnan(_cuts.values_of(cuts, metric))
 
     places = np.flatnonzero(usable)
     if places.size:
-        ranks = [_ranks(cuts, directed.maximized, places) for directed in wanted]
+        ranks = [
+            _ranks(cuts, directed.maximized, places) for directed in directed_metrics
+        ]
         places = places[undominated(ranks)]
 
     # cut k flags the k highest scores: it lies between the k-th and the next one
@@ -141,11 +143,13 @@ def pareto(
         low=ends[places + 1],
         high=ends[places],
         values={
-            metric.name: _cuts.values_of(cuts, metric)[places] for metric, _ in wanted
+            metric.name: _cuts.values_of(cuts, metric)[places]
+            for metric, _ in directed_metrics
         },
         confusion=cuts.observed[places],
         directions={
-            metric.name: "higher" if higher else "lower" for metric, higher in wanted
+            metric.name: "higher" if higher else "lower"
+            for metric, higher in directed_metrics
         },
         prevalence=cuts.prevalence,
     )
@@ -167,22 +171,24 @@ def _read_directed_metrics(
     options: Mapping[str, Iterable[str | Metric] | None],
 ) -> list[_DirectedMetric]:
     """Read the metrics of each option, with the direction in which each is better."""
-    wanted = []
+    directed_metrics = []
     for option, metrics in options.items():
         if metrics is None:
             continue
         needed = "metrics or their names in a list"
         for name in one_or_more(metrics, option, needed, ["recall", "f1"]):
-            wanted.append(_with_direction(read_metric(name), option))
-    if len(wanted) < 2:
+            directed_metrics.append(_with_direction(read_metric(name), option))
+    if len(directed_metrics) < 2:
         raise InputError(
-            f"A Pareto front needs two or more metrics; found {len(wanted)}.",
+            f"A Pareto front needs two or more metrics; found {len(directed_metrics)}.",
             option="metrics",
             example=["recall", "precision"],
         )
 
-    _columns.distinct_names([w.metric.name for w in wanted], "metrics")
-    return wanted
+    _columns.distinct_names(
+        [directed.metric.name for directed in directed_metrics], "metrics"
+    )
+    return directed_metrics
 
 
 def _with_direction(metric: Metric, option: str) -> _DirectedMetric:
@@ -211,6 +217,8 @@ def undominated(ranks: Sequence[Ints]) -> NDArray[np.bool_]:
     if len(ranks) == 2:
         # the second metric must be better than at all points with a larger first one
         best_so_far = np.maximum.accumulate(points[:, 1])
+        # points with an equal first metric are sorted by the second, so the first is
+        # best
         on_front = np.r_[True, points[1:, 1] > best_so_far[:-1]]
     else:
         on_front = _undominated_in_order(points)
@@ -228,6 +236,7 @@ def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
     for start in range(0, len(points), _BLOCK):
         block = points[start : start + _BLOCK]
         candidates = np.concatenate([front, block])
+        # (block, candidates): at least as good in every metric
         beaten_by = np.all(candidates[None] >= block[:, None], axis=2)
         # no point beats itself
         position = np.arange(len(block))
@@ -250,6 +259,7 @@ def _ranks(cuts: Cuts, metric: Metric, places: Ints) -> Ints:
     order = np.argsort(values, kind="stable")
     rounding = _cuts.rounding_of(cuts, metric)
     with np.errstate(invalid="ignore"):  # inf - inf: equal, and left as it is
+        # neighbours in order that differ by more than rounding
         is_larger = np.diff(values[order]) > rounding
     begins_rank = np.r_[True, is_larger]
 

@@ -183,7 +183,7 @@ def group_thresholds(
     common = _best_common_cut(cuts_of_all, cuts, constraints, objective.maximized)
 
     places: list[int] = solution.cuts or []
-    scores = [of_group.score for of_group in cuts]
+    scores = [cuts_of_group.score for cuts_of_group in cuts]
     thresholds = _by_group(tallies, map(_cuts.threshold_of, scores, places))
     sides = [Cut.of(tally, thresholds[name]) for name, tally in tallies.items()]
     counts = [c.observed[k] for c, k in zip(cuts, places, strict=True)]
@@ -234,6 +234,7 @@ def _search(
     if solution.cuts is None:
         raise _infeasible(cuts, constraints, time_limit)
 
+    # what equal treatment costs: the same search without comparisons
     uncompared = [scoped for scoped in constraints if not scoped.compares_groups]
     if len(uncompared) == len(constraints):
         return _SearchResult(solution, solution.value)
@@ -359,7 +360,8 @@ def _best_common_cut(
 def _gap_at(cuts: list[Cuts], scoped: ScopedConstraint, places: Sequence[int]) -> float:
     """Return the gap, or the ratio, of groups that are cut at these places."""
     values = [
-        _cuts.values_of(c, scoped.metric)[k] for c, k in zip(cuts, places, strict=True)
+        _cuts.values_of(cuts_of_group, scoped.metric)[place]
+        for cuts_of_group, place in zip(cuts, places, strict=True)
     ]
     return float(scoped.summarize_groups(values))
 
@@ -407,6 +409,7 @@ def _estimate_gap(
         replace(s, variance=s.variance / value**2)
         for s, value in zip(variances, values, strict=True)
     ]
+    # the largest difference of logarithms belongs to the smallest ratio
     low, high = _interval_of_largest_difference(
         [math.log(value) for value in values],
         variances_of_log,
@@ -433,6 +436,8 @@ def _interval_of_largest_difference(
             largest_possible,
         )
         low_of_pair, high_of_pair = difference.interval(level_of_pair)
+        # an interval that includes 0 says nothing from below; either group may be
+        # larger
         low = max(low, low_of_pair, -high_of_pair)
         high = max(high, high_of_pair, -low_of_pair)
 

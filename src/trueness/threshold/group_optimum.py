@@ -84,6 +84,7 @@ def best_cuts_of_groups(
         return solution
 
     # a - q b is at most the bound of the last search, and b is at least one
+    # a - q b with the best quotient q found: at most 0 if q is optimal
     lead = max(0, best.proof.bound)
     bound = min(best.value + lead, objective.range[1])
     return GroupSolution(solution.cuts, best.value, bound)
@@ -191,6 +192,7 @@ def _largest_allowed(scoped: ScopedConstraint, smallest: Floats) -> Floats:
         largest = smallest + bound
     else:
         # below zero a ratio stretches the other way
+        # ratio = smallest / largest >= bound
         largest = np.where(smallest < 0, smallest * bound, smallest / bound)
     if scoped.constraint.strict:
         # a strict bound ends before what the tolerance of windows lets through
@@ -221,8 +223,9 @@ def _maximize_form(
 ) -> GroupSolution:
     """Return the cuts with the largest value of a linear form, as places of cuts."""
     *weights, constant = form
-    denominator = math.lcm(*(w.denominator for w in weights))
-    tp, fp = (int(w * denominator) for w in weights)
+    # in whole numbers the search is exact
+    denominator = math.lcm(*(weight.denominator for weight in weights))
+    tp, fp = (int(weight * denominator) for weight in weights)
     chosen, value, bound = search.run((tp, fp))
 
     if not combined.counts_cases:
@@ -232,7 +235,10 @@ def _maximize_form(
 
     places = None
     if chosen is not None:
-        places = [int(x[k]) for x, k in zip(allowed, chosen, strict=True)]
+        places = [
+            int(places_of_group[index])
+            for places_of_group, index in zip(allowed, chosen, strict=True)
+        ]
     return GroupSolution(
         cuts=places,
         value=Fraction(value, denominator) + constant,
@@ -279,10 +285,11 @@ def _choose_in_sample(
     counts: list[Confusion],
 ) -> list[list[int]]:
     """Return the place of the best cut of each group, each in a list of its own."""
+    # rows have no score here: their places, highest first, stand for scores
     cuts = [
         _cuts.make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, None, unit=unit)
         for c in counts
     ]
     deadline = time.monotonic() + _SECONDS_PER_SAMPLE
     places = best_cuts_of_groups(cuts, constraints, objective, deadline).cuts
-    return [[k] for k in places or [-1] * len(cuts)]
+    return [[place] for place in places or [-1] * len(cuts)]

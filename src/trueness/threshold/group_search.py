@@ -203,6 +203,7 @@ class GroupSearch:
             int(exact_sum(objective, group.tp, group.fp).min())
             for group in self.problem.groups
         ]
+        # one less than the worst choice
         self.best_value = sum(smallest) - 1
         self._kept: list[KeptMultipliers] = []
         self._last_multipliers = np.zeros(len(self.problem.rows))
@@ -247,6 +248,7 @@ class GroupSearch:
         for metric, values in enumerate(self._smallest_values):
             largest_allowed = self.problem.largest_allowed[metric]
             smallest[:, metric] = values[low[:, metric]]
+            # the largest value beside the largest of the smallest ones
             largest[:, metric] = largest_allowed(values[high[:, metric]])
         return smallest, largest
 
@@ -349,6 +351,7 @@ class GroupSearch:
             if not (multipliers.size and self.can_improve(bound)):
                 break
 
+            # slopes by each multiplier, scaled, in the form of ``_lowest_point``
             planes.append([*(row_values / scale), -1.0, -objective / scale])
             lowest = _lowest_point(np.array(planes), 2 * scale)
             # the planes seen so far bound the best bound from below
@@ -401,8 +404,8 @@ class GroupSearch:
     def _accept(self, cuts: list[int]) -> bool:
         """Keep cuts that are better and allowed; is nothing lost where they are not?"""
         groups = self.problem.groups
-        tp = sum(int(g.tp[k]) for g, k in zip(groups, cuts, strict=True))
-        fp = sum(int(g.fp[k]) for g, k in zip(groups, cuts, strict=True))
+        tp = sum(int(group.tp[cut]) for group, cut in zip(groups, cuts, strict=True))
+        fp = sum(int(group.fp[cut]) for group, cut in zip(groups, cuts, strict=True))
         value = self.objective[0] * tp + self.objective[1] * fp
         if value <= self.best_value:
             return True
@@ -443,10 +446,11 @@ def _lowest_point_of_lines(slope: Floats, height: Floats, largest: float) -> Flo
     """Return the lowest point of an envelope of lines: an end, or a crossing."""
     i, j = np.triu_indices(len(slope), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # where lines i and j have equal heights; parallel lines never cross
         crossing = (height[j] - height[i]) / (slope[i] - slope[j])
     inside = crossing[(crossing > 0) & (crossing < largest)]
 
-    x = np.array([0.0, largest, *inside])
-    envelope = (slope[:, None] * x + height[:, None]).max(axis=0)
+    places = np.array([0.0, largest, *inside])
+    envelope = (slope[:, None] * places + height[:, None]).max(axis=0)
     lowest = int(np.argmin(envelope))
-    return np.array([x[lowest], envelope[lowest]])
+    return np.array([places[lowest], envelope[lowest]])

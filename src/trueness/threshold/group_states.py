@@ -147,6 +147,7 @@ def combine_groups(
         if not states.loss.size:
             return CutCombinations([], is_exhaustive)
 
+        # cuts that lose too much beside the bound can be in no better choice
         near = _near_optimal_cuts(window, incumbent, group)
         most_cuts = min(
             _CUTS_PER_STATE * most_states, _MOST_EXTENSIONS // states.loss.size
@@ -216,6 +217,7 @@ def _can_meet(
     still_to_come = window.row_weights[row, 2]
     still_to_come = still_to_come + window.largest_contributions[row, group + 1 :].sum()
 
+    # (partial choices, cuts): the row with everything that can still be added
     reach = so_far[:, None] + of_cuts + still_to_come
     return np.asarray(reach >= -1e-9 * (1 + abs(still_to_come)))
 
@@ -226,8 +228,10 @@ def _undominated(counts: Ints, directions: list[Weights]) -> Ints:
     first = np.unique(exact_sum(directions[0], *counts), return_inverse=True)[1]
     second = np.unique(exact_sum(directions[1], *counts), return_inverse=True)[1]
 
+    # from the best first sum down; among equal ones, the best second sum first
     order = np.lexsort([second, first])[::-1]
     largest_before = np.maximum.accumulate(second[order])[:-1]
+    # a choice counts if its second sum exceeds all with a better first one
     is_new = np.append(True, second[order][1:] > largest_before)
     return np.asarray(order[is_new[: order.size]])
 
@@ -247,6 +251,7 @@ def exact_sum(weights: Weights, tp: Ints, fp: Ints) -> Any:
     """Return weighted sums of counts in whole numbers, Python's own beyond 64 bits."""
     weight_tp, weight_fp = weights
     most_cases = 1 + int(max(tp.max(initial=0), fp.max(initial=0)))
+    # weighted sums must stay below 2^63
     fits = (abs(weight_tp) + abs(weight_fp)) * most_cases < 2**62
     kind = np.dtype(np.int64 if fits else object)
     return tp.astype(kind) * weight_tp + fp.astype(kind) * weight_fp
@@ -264,16 +269,16 @@ def extreme_directions(weights: list[Weights]) -> list[Weights]:
         """Return the cross product: positive where y lies to the left of x."""
         return x[0] * y[1] - x[1] * y[0]
 
-    directions = [w for w in weights if any(w)] or weights[:1]
+    directions = [direction for direction in weights if any(direction)] or weights[:1]
     for upper_direction, lower_direction in product(directions, repeat=2):
         all_between = all(
-            turn(upper_direction, w) >= 0 <= turn(w, lower_direction)
-            for w in directions
+            turn(upper_direction, direction) >= 0 <= turn(direction, lower_direction)
+            for direction in directions
         )
         # directions on one line are all between: they must not be opposite
         none_opposite = all(
-            upper_direction[0] * w[0] + upper_direction[1] * w[1] >= 0
-            for w in directions
+            upper_direction[0] * direction[0] + upper_direction[1] * direction[1] >= 0
+            for direction in directions
         )
         if all_between and (
             turn(upper_direction, lower_direction) > 0 or none_opposite

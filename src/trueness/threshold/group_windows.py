@@ -77,6 +77,7 @@ class GroupCuts:
     def inside(self, low: Floats, high: Floats) -> Ints:
         """Return the cuts of one window (metrics,)."""
         (first, stop), *other_ranges = self.ranges(low[None], high[None])
+        # the cuts in the windows of all metrics
         cuts = np.arange(first[0], stop[0])
         for order, (start, end) in zip(self.orders, other_ranges, strict=True):
             in_range = order[start[0] : end[0]]

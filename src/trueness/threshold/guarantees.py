@@ -222,9 +222,9 @@ def guaranteed_threshold(
 
     # a bound "below" is about the lower threshold, every other about the upper one
     proofs = []
-    for of_constraint in proved:
-        place = lower if of_constraint.scoped.scope == "below" else upper
-        proofs.append(_proof(of_constraint, place, alpha, prevalence))
+    for proved_cuts in proved:
+        place = lower if proved_cuts.scoped.scope == "below" else upper
+        proofs.append(_proof(proved_cuts, place, alpha, prevalence))
     weakest = int(np.argmax([proof.p_value for proof in proofs]))
     weakest_proof = proofs[weakest]
 
@@ -397,6 +397,7 @@ def _prove(
         method = "bonferroni"
     else:
         order, tested, method = _test_order(tally, claim, thresholds, rng)
+        # cuts in order, up to the first that fails
         passes = claim.passes(tested[order], alpha)
         cuts = order[np.logical_and.accumulate(passes)]
     if not cuts.size:
@@ -436,6 +437,7 @@ def _test_order(
     # one half of the cases chooses the order, the other one tests
     learning_pos = rng.binomial(tally.pos, 0.5)
     learning_neg = rng.binomial(tally.neg, 0.5)
+    # cases that choose the order do not test, so the order is fixed for those that do
     order = _order_by_evidence(claim, sweep_counts(learning_pos, learning_neg))
     tested = sweep_counts(tally.pos - learning_pos, tally.neg - learning_neg)
     return _TestOrder(order, tested, "split and fixed sequence")
@@ -463,7 +465,10 @@ def _order_by_evidence(claim: Claim, counts: Confusion) -> Ints:
 def _smallest_zone(tally: Tally, proved: list[ProvedCuts]) -> tuple[int, int]:
     """Return the two proved cuts, upper and lower, with the fewest cases between."""
     places = np.arange(len(tally) + 1)
-    constraint_rows = [forbid_cuts(p.scoped, p.is_proved(places)) for p in proved]
+    constraint_rows = [
+        forbid_cuts(proved_cuts.scoped, proved_cuts.is_proved(places))
+        for proved_cuts in proved
+    ]
     # running sums: their difference is the number of cases between two cuts
     flagged = np.concatenate([[0], np.cumsum(tally.pos + tally.neg)])
     pairs = best_pairs(PairSum(of_upper=flagged, of_lower=-flagged), constraint_rows)
@@ -488,7 +493,7 @@ def _choose(
         return int(proved[0].cuts[-1])
 
     places = np.arange(len(tally) + 1)
-    allowed = np.all([p.is_proved(places) for p in proved], axis=0)
+    allowed = np.all([proved_cuts.is_proved(places) for proved_cuts in proved], axis=0)
     if not allowed.any():
         raise _proved_at_different_cuts(tally, proved)
 
@@ -502,18 +507,21 @@ def _choose(
             return int(_cuts.most_balanced(cuts, best))
 
     # all must hold: the cut whose least sure constraint is surest
-    weakest = np.min([p.claim.evidence(p.tested) for p in proved], axis=0)
+    weakest = np.min(
+        [proved_cuts.claim.evidence(proved_cuts.tested) for proved_cuts in proved],
+        axis=0,
+    )
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
 
 def _proved_at_different_cuts(tally: Tally, proved: list[ProvedCuts]) -> NotEnoughCases:
     """Return the error for constraints that hold, but never at one threshold."""
     ranges = []
-    for of_constraint in proved:
+    for proved_cuts in proved:
         # the more cases a cut flags, the lower is its threshold
-        ends = np.array([of_constraint.cuts.max(), of_constraint.cuts.min()])
+        ends = np.array([proved_cuts.cuts.max(), proved_cuts.cuts.min()])
         low, high = _cuts.thresholds_of(tally.score, ends)
-        ranges.append(f"{of_constraint.scoped} at thresholds from {low:g} to {high:g}")
+        ranges.append(f"{proved_cuts.scoped} at thresholds from {low:g} to {high:g}")
 
     return NotEnoughCases(
         f"Each constraint can be guaranteed, but not at the same threshold: "
@@ -586,6 +594,7 @@ def _times_as_many_cases(
         positives = math.floor(tally.n_pos * times)
         negatives = math.floor(tally.n_neg * times)
         # rounded against the claim on both sides would forbid what rounding allows
+        # the same rates among so many more cases
         tp = round(positives * int(counts.tp) / max(tally.n_pos, 1))
         fp = round(negatives * int(counts.fp) / max(tally.n_neg, 1))
         enlarged = Confusion(tp, fp, positives - tp, negatives - fp)

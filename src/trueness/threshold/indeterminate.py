@@ -154,7 +154,7 @@ def indeterminate_results(
     _cases.both_classes(data, "indeterminate_results")
     rule = _rule_of_results(data, threshold)
     verdicts = rule.verdicts(data)
-    wanted = list(_SHOWN) if metrics is None else metrics
+    requested = list(_SHOWN) if metrics is None else metrics
 
     def rate(among: str) -> Estimate:
         is_indeterminate = rescored(verdicts, verdicts.score == DEFERRED)
@@ -164,10 +164,10 @@ def indeterminate_results(
         positive=_count(verdicts, FLAGGED),
         indeterminate=_count(verdicts, DEFERRED),
         negative=_count(verdicts, NOT_FLAGGED),
-        as_positive=at_threshold(verdicts, DEFERRED, wanted, level=level),
-        as_negative=at_threshold(verdicts, FLAGGED, wanted, level=level),
+        as_positive=at_threshold(verdicts, DEFERRED, requested, level=level),
+        as_negative=at_threshold(verdicts, FLAGGED, requested, level=level),
         left_out=at_threshold(
-            verdicts, Rule(FLAGGED, lower=DEFERRED), wanted, level=level
+            verdicts, Rule(FLAGGED, lower=DEFERRED), requested, level=level
         ),
         rate=replace(rate("flagged_rate"), name="indeterminate"),
         rate_of_positives=replace(rate("recall"), name="indeterminate of positives"),
@@ -188,6 +188,7 @@ def _rule_of_results(data: Tally, threshold: RuleOrThreshold | None) -> Rule:
             example=PythonCode("trueness.Rule(3, lower=2)"),
         )
 
+    # 1, 0.5 and 0 are results already
     if set(np.unique(data.score)) <= {FLAGGED, DEFERRED, NOT_FLAGGED}:
         return Rule(FLAGGED, lower=DEFERRED)
 

@@ -81,20 +81,20 @@ def at_least_one(form: LinearForm) -> LinearForm:
 
 
 def quotient_of_metric(
-    metric: Metric, cuts: Cuts, counts: int, refusal: str
+    metric: Metric, cuts: Cuts, n_counts: int, refusal: str
 ) -> Quotient:
     """Return a metric as a quotient of linear forms of the counts of its cuts.
 
-    ``counts`` is ``ONE_CUT`` or ``TWO_CUTS``. A metric that is no such quotient is
+    ``n_counts`` is ``ONE_CUT`` or ``TWO_CUTS``. A metric that is no such quotient is
     refused by the message ``refusal``, which has a place for its name.
     """
-    zeros = [0] * counts
+    zeros = [0] * n_counts
     total: Quotient | None = Quotient(
         numerator=linear_form([*zeros, as_fraction(metric.constant)]),
         denominator=linear_form([*zeros, 1]),
     )
     for weight, part in metric.parts:
-        term = _quotient_of_part(part, cuts, counts)
+        term = _quotient_of_part(part, cuts, n_counts)
         if total is not None and term is not None:
             total = _add_term(total, as_fraction(weight), term)
         else:
@@ -105,12 +105,12 @@ def quotient_of_metric(
     return total
 
 
-def _quotient_of_part(term: Metric, cuts: Cuts, counts: int) -> Quotient | None:
+def _quotient_of_part(term: Metric, cuts: Cuts, n_counts: int) -> Quotient | None:
     """Read the coefficients of a metric off its values; None if it is not linear."""
     # no case, one case of each count, and all sums of two of these: a polynomial of
     # degree two has no more coefficients. The first values give the weights of a
     # linear function, the others refute one that is not.
-    units = np.eye(counts, dtype=np.int64)
+    units = np.eye(n_counts, dtype=np.int64)
     sums_of_two = [a + b for a, b in combinations_with_replacement(units, 2)]
     points = np.vstack([0 * units[:1], units, sums_of_two])
 
@@ -136,10 +136,12 @@ def _form_through_values(
     points: Ints, values: NDArray[np.object_]
 ) -> LinearForm | None:
     """Return the linear form that has these values, or None if none has."""
-    counts = points.shape[1]
+    n_counts = points.shape[1]
+    # the first point has no case, each of the next ones a single case
     constant = values[0]
-    form = linear_form([*(values[1 : counts + 1] - constant), constant])
+    form = linear_form([*(values[1 : n_counts + 1] - constant), constant])
 
+    # a column of ones for the constant
     points_and_one = np.pad(points, ((0, 0), (0, 1)), constant_values=1).astype(object)
     if (points_and_one @ form != values).any():
         return None
@@ -186,6 +188,7 @@ def _add_term(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | N
     if (total.denominator == added.denominator).all():
         return Quotient(total.numerator + added.numerator, total.denominator)
 
+    # a linear function beside a quotient: the quotient first
     if total.is_linear:
         total, added = added, total
     if added.is_linear and is_constant(added.numerator):

@@ -24,6 +24,7 @@ class MaximumTree:
     """
 
     def __init__(self, values: Array) -> None:
+        # the next power of two, so that every block has two halves
         leaves = 1 << (values.size - 1).bit_length()
         maxima = np.full(2 * leaves, _LOWEST[values.dtype.kind], dtype=values.dtype)
         maxima[leaves : leaves + values.size] = values
@@ -55,6 +56,7 @@ class MaximumTree:
             self._raise_to_block(largest, odd_left, left_node)
             self._raise_to_block(largest, odd_right, right_node - 1)
 
+            # one level up: the next whole block to the right of the start
             left_node = (left_node + 1) // 2
             right_node = right_node // 2
 

@@ -238,6 +238,7 @@ def maximise(
 def quotient_in_whole_numbers(metric: Metric, cuts: Cuts) -> Quotient:
     """Return a metric as a quotient in the smallest whole numbers, if it is one."""
     quotient = quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL)
+    # numerator and denominator by one common factor, which leaves the quotient
     coefficients = in_whole_numbers(np.concatenate(quotient))
     numerator, denominator = np.split(coefficients // math.gcd(*coefficients), 2)
     return Quotient(numerator, denominator)
@@ -302,8 +303,10 @@ def _program_rows(program: Program, rows: list[LinearForm]) -> list[Any]:
         # without their common divisor the solver's absolute tolerances mean something;
         # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
         divisor = math.gcd(*row[:-1]) or 1
-        a, b, c = map(float, row // divisor)
-        program_rows.append(LinearConstraint(a * program.tp + b * program.fp, -c))
+        weight_tp, weight_fp, constant = map(float, row // divisor)
+        program_rows.append(
+            LinearConstraint(weight_tp * program.tp + weight_fp * program.fp, -constant)
+        )
 
     return program_rows
 
@@ -325,15 +328,17 @@ def objective_of_program(
     weight_tp, weight_fp, constant = in_whole_numbers(form)
     # Dinkelbach's weights are products of counts, 10^12 and more
     unit = math.gcd(weight_tp, weight_fp) or 1
-    a = float(weight_tp // unit)
-    b = float(weight_fp // unit)
-    if program.errors is None or b > 0:
-        weights = a * program.tp + b * program.fp
+    weight_tp_in_units = float(weight_tp // unit)
+    weight_fp_in_units = float(weight_fp // unit)
+    if program.errors is None or weight_fp_in_units > 0:
+        weights = weight_tp_in_units * program.tp + weight_fp_in_units * program.fp
         return ProgramObjective(weights, float(constant), unit, scale)
 
     # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
     # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
     # weights alpha and beta should be alpha/N and beta/P, as in the metric
-    weights = (a + b) * program.tp + b * program.errors
+    weights = (
+        weight_tp_in_units + weight_fp_in_units
+    ) * program.tp + weight_fp_in_units * program.errors
     without_positives = float(constant - weight_fp * cuts.n_pos)
     return ProgramObjective(weights, without_positives, unit, scale)

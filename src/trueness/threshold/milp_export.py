@@ -26,7 +26,7 @@ from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.threshold import cuts as _cuts
 from trueness.threshold.constraints import ConstraintLike, read_objective
-from trueness.threshold.linear_forms import constraint_rows
+from trueness.threshold.linear_forms import LinearForm, constraint_rows
 from trueness.threshold.milp import (
     Program,
     objective_of_program,
@@ -168,16 +168,21 @@ def milp_program(
     )
 
 
-def _with_constraints(program: Program, rows: Iterable[Any]) -> tuple[Any, Floats]:
-    """Return A and b: the rows of the program, then one for each constraint."""
+def _with_constraints(
+    program: Program, rows: Iterable[LinearForm]
+) -> tuple[Any, Floats]:
+    """Return A (sparse) and b: the rows of the program, then one for each constraint.
+
+    A constraint ``a tp + b fp + c >= 0`` is a row with the bound ``-c``.
+    """
     from scipy import sparse
 
     matrices = [sparse.csr_array(program.matrix)]
     bounds = [program.lower]
     for row in rows:
         weight_tp, weight_fp, constant = map(float, row)
-        of_variables = weight_tp * program.tp + weight_fp * program.fp
-        matrices.append(sparse.csr_array(of_variables[None, :]))
+        weights_of_variables = weight_tp * program.tp + weight_fp * program.fp
+        matrices.append(sparse.csr_array(weights_of_variables[None, :]))
         bounds.append(np.array([-constant]))
 
     return sparse.vstack(matrices, format="csr"), np.concatenate(bounds)

@@ -367,10 +367,10 @@ def _count_cuts(
 
 def _constraints_met(cuts: list[Cuts], constraints: Sequence[Constraint]) -> _cuts.Met:
     """Return where each constraint holds at all prevalences; stop where none can."""
-    for of_prevalence in cuts[1:]:
+    for cuts_at_prevalence in cuts[1:]:
         # the message names the prevalence at which it cannot be met
-        met = _cuts.met_by([of_prevalence], constraints)
-        _cuts.stop_infeasible(of_prevalence, constraints, met)
+        met = _cuts.met_by([cuts_at_prevalence], constraints)
+        _cuts.stop_infeasible(cuts_at_prevalence, constraints, met)
     met_by_all: _cuts.Met = _cuts.met_by(cuts, constraints)
     _cuts.stop_infeasible(cuts[0], constraints, met_by_all)
     return met_by_all
@@ -429,6 +429,7 @@ def choose_cut_again(
     allowed = np.asarray(True)
     for prevalence in prevalences:
         in_use = samples[0].at_prevalence(prevalence)
+        # the worst of the prevalences
         value = np.minimum(value, objective(in_use))
         for constraint in constraints:
             allowed = allowed & constraint(in_use)
@@ -437,6 +438,7 @@ def choose_cut_again(
     value = np.where(allowed & ~np.isnan(value), value, -np.inf)
     best = value.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):  # all may be -inf
+        # values that differ by rounding only are equally good
         optimal = value >= best - _cuts.ROUNDING * np.abs(best)
 
     # of equally good cuts the one that flags nearest to as many cases as are positive
@@ -466,6 +468,7 @@ def _between_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:
 
     low, high = above_bin(point.score_range)
     # the cut is below the high end and above the low one; infinity is no score
+    # the two ends as scores, highest first: the cut is between them
     finite_ends = np.array([end for end in (high, low) if np.isfinite(end)])
     return replace(
         point,

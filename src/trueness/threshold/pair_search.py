@@ -102,6 +102,7 @@ def _pair_tree(pair_sum: PairSum) -> _PairTree:
 def _possible_squares(squares: Ints, row_trees: list[_PairTree]) -> Ints:
     """Return the squares in which some pair may meet every row."""
     upper, lower = squares
+    # the upper cut flags no more cases than the lower one
     keep = upper <= lower
     for tree in row_trees:
         keep &= np.asarray(tree.bounds(squares) >= 0, dtype=bool)
@@ -114,9 +115,11 @@ def _quarter(squares: Ints, bounds: Array) -> list[Ints]:
     The last batch is the next one to be judged.
     """
     order = np.argsort(bounds)
+    # rounded up
     number_of_batches = -(-order.size // _BATCH)
     batches = []
     for batch in np.array_split(order, number_of_batches):
+        # blocks 2k and 2k + 1 are the halves of block k
         quarters = 2 * squares[:, None, batch] + _QUARTERS
         batches.append(quarters.reshape(2, -1))
     return batches

@@ -66,6 +66,7 @@ class UsePrevalence(NamedTuple):
         points = np.clip([self.low, self.value, self.high], smallest, 1 - smallest)
         low, middle, high = np.log(points / (1 - points))
 
+        # an interval of a proportion is wider on one side
         half_width = np.where(z < 0, middle - low, high - middle)
         quantile = NormalDist().inv_cdf((1 + level) / 2)
         # beyond 700 the exponential of a float overflows

@@ -125,10 +125,12 @@ class RepeatableChoice:
         prevalence says.
         """
         sizes = [float(tally.n_pos + tally.n_neg) for tally in self.tallies.values()]
+        # (groups, zones, classes): by default all cells of a group are scaled alike
         cases: Floats = np.array(sizes)[:, None, None]
         axes: tuple[int, ...] = (-2, -1)
         if prevalence is not None:
             cases = cases * [prevalence, 1 - prevalence]
+            # each class by itself, so that its zones keep their proportions
             axes = (-2,)
 
         def measure_cells(cells: Array) -> Any:

@@ -58,7 +58,9 @@ def repeat_choice(
     with progress("Bootstrap", replicates, "samples") as advance:
         for start in range(0, replicates, _BLOCK):
             size = min(_BLOCK, replicates - start)
-            samples = [draw_samples(of_group, size, rng) for of_group in units]
+            samples = [
+                draw_samples(units_of_group, size, rng) for units_of_group in units
+            ]
             blocks.append(_choose_in_block(pooled, samples, choose, places_in_tally))
             advance(size)
 
@@ -84,14 +86,17 @@ def _choose_in_block(
 ) -> RepeatedChoices:
     """Choose in each sample, and count the cells of what was chosen."""
     size = len(samples[0].drawn.pos)
-    in_sample = [_running_counts(of_group.drawn) for of_group in samples]
-    left_out = [_running_counts(of_group.left_out) for of_group in samples]
+    in_sample = [_running_counts(places_of_group.drawn) for places_of_group in samples]
+    left_out = [
+        _running_counts(places_of_group.left_out) for places_of_group in samples
+    ]
     in_all = [_running_counts(_copies(tally, size)) for tally in pooled]
 
     chosen = choose(in_sample)
     succeeded = np.asarray((chosen >= 0).all(axis=(1, 2)))
     places = [
-        of_group[chosen[succeeded, g]] for g, of_group in enumerate(places_in_tally)
+        places_of_group[chosen[succeeded, group]]
+        for group, places_of_group in enumerate(places_in_tally)
     ]
     return RepeatedChoices(
         places=np.stack(places, axis=1),
@@ -184,16 +189,19 @@ def draw_samples(
     on average; that mean stands for them. A cluster is drawn like one case.
     """
     if units.fixed_classes:
-        drawn = [draw(number, size, rng) for number in units.numbers]
+        times_drawn = [draw(number, size, rng) for number in units.numbers]
     else:
+        # both classes are drawn together, so that their sizes vary
         all_drawn = draw(np.concatenate(units.numbers), size, rng)
-        drawn = np.split(all_drawn, len(units.numbers), axis=1)
+        times_drawn = np.split(all_drawn, len(units.numbers), axis=1)
 
     left_out = [
-        number * np.power(1 - 1 / np.maximum(number, 1), times)
-        for number, times in zip(units.numbers, drawn, strict=True)
+        number * np.power(1 - 1 / np.maximum(number, 1), n_drawn)
+        for number, n_drawn in zip(units.numbers, times_drawn, strict=True)
     ]
-    return Samples(_counts_in_rows(units, drawn), _counts_in_rows(units, left_out))
+    return Samples(
+        _counts_in_rows(units, times_drawn), _counts_in_rows(units, left_out)
+    )
 
 
 def _counts_in_rows(units: ResamplingUnits, numbers: Sequence[Array]) -> RowCounts:
@@ -219,8 +227,8 @@ def _cells_of_groups(
 ) -> Floats:
     """Return the cells of the chosen cuts (samples, groups, zones, 2)."""
     cells = [
-        _cells(of_group, chosen[succeeded, g], succeeded)
-        for g, of_group in enumerate(counts)
+        _cells(counts_of_group, chosen[succeeded, group], succeeded)
+        for group, counts_of_group in enumerate(counts)
     ]
     return np.stack(cells, axis=1)
 
@@ -235,6 +243,7 @@ def _cells(counts: Confusion, cuts: Ints, succeeded: NDArray[np.bool_]) -> Float
     for running in (counts.tp[succeeded], counts.fp[succeeded]):
         at_cuts = np.take_along_axis(running, cuts, axis=1)
         total = running[:, -1:]
+        # running counts at the cuts: their differences are the zones
         zones_of_class.append(np.diff(at_cuts, axis=1, prepend=0, append=total))
 
     return np.stack(zones_of_class, axis=-1).astype(np.float64)

@@ -155,6 +155,7 @@ class Rule(Record):
         # groups that the rule does not name are not asked for
         name_of_group = group if isinstance(group, str) else None
         lower, upper = self.cuts(name_of_group)
+        # the first condition that holds decides: without a score there is no decision
         conditions = [np.isnan(score), score >= upper, score < lower]
         return np.select(conditions, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
 
@@ -541,6 +542,7 @@ def _at_rule(
         values = estimates(tally, rule.cuts()[1], metrics, level=level, method=method)
     else:
         verdicts = tally
+        # deferred cases belong to no cell
         decided = keep_rows(tally, tally.score != DEFERRED)
         values = estimates(decided, FLAGGED, metrics, level=level, method=method)
 

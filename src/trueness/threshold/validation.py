@@ -222,6 +222,7 @@ def _repeat_and_validate(
     rng: np.random.Generator,
 ) -> ExpectedConstraints:
     """Repeat a choice, and return what to expect of it and of its constraints."""
+    # searches take long: a fifth of the samples
     if task.most_rows < ROWS_OF_SWEEPS:
         replicates = max(2, replicates // 5)
     runs = repeat_choice(
@@ -251,6 +252,7 @@ def _least_favourable_values(task: RepeatableChoice, cells: Floats) -> list[floa
             float(task.measure(scoped, prevalence)(cells))
             for prevalence in task.prevalences
         ]
+        # a lower bound is hardest to keep where the metric is least
         least_favourable = min if scoped.constraint.upward else max
         values.append(least_favourable(of_prevalences))
 
@@ -370,6 +372,7 @@ def _estimate_threshold(
     place = float((tally.score >= threshold).sum())
     of_places = estimate_from_replicates(place, places.astype(float), level)
     ends = np.rint([of_places.low, of_places.high]).astype(np.int64)
+    # a cut that flags more has a lower threshold
     high, low = thresholds_of(tally.score, ends)
 
     repeated = thresholds_of(tally.score, places)

@@ -249,6 +249,7 @@ def _score_ranges(
     cuts: Cuts, pairs: BestPairs, first: tuple[int, int]
 ) -> tuple[tuple[Interval, Interval], ...]:
     """Return the lower and the upper range of each pair, of one of them first."""
+    # chosen first, then the others in their order
     listed = list(zip(pairs.upper.tolist(), pairs.lower.tolist(), strict=True))
     others = [pair for pair in listed if pair != first]
     return tuple(
@@ -270,6 +271,7 @@ def fewest_deferred(cuts: Cuts, pairs: BestPairs) -> tuple[int, int]:
     """
     imbalance = np.abs(cuts.in_use.fp[pairs.upper] - cuts.in_use.fn[pairs.lower])
     deferred = _deferred(cuts, pairs.upper, pairs.lower)
+    # fewest deferred first; of those, the most balanced
     best = int(np.lexsort([imbalance, deferred])[0])
     return int(pairs.upper[best]), int(pairs.lower[best])
 
@@ -348,6 +350,7 @@ def choose_pair(
 
     ``more_rows`` are further functions of a pair that must not be negative.
     """
+    # each row is a function of the pair that must not be negative
     rows = list(more_rows)
     for scoped in constraints:
         rows += _rows_of_constraint(cuts, scoped)
@@ -396,6 +399,7 @@ def _pair_sum(cuts: Cuts, form: LinearForm) -> PairSum:
     upper_tp, upper_fp, lower_tp, lower_fp, constant = form
     of_positives = (abs(upper_tp) + abs(lower_tp)) * cuts.n_pos
     of_negatives = (abs(upper_fp) + abs(lower_fp)) * cuts.n_neg
+    # the largest sum must stay below 2^63
     fits = of_positives + of_negatives + abs(constant) < 2**61
     # beyond 64 bits Python's own whole numbers
     kind = np.dtype(np.int64 if fits else object)
