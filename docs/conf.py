@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import gallery  # noqa: E402
 import house  # noqa: E402
+import search_words  # noqa: E402
 
 GENERATED = HERE / "_generated"
 DOORS = {
@@ -269,8 +270,8 @@ def write_other_names() -> None:
         "The names that scikit-learn, pROC, yardstick, torchmetrics, epidemiology, "
         "credit scoring and machine learning use, and what to type here.",
         "",
-        "| elsewhere | here | in a shell |",
-        "| --- | --- | --- |",
+        "| elsewhere | here | in a shell | page |",
+        "| --- | --- | --- | --- |",
     ]
     for call, synonyms in CALLS.items():
         # readers search for words; names of functions have underscores
@@ -278,7 +279,9 @@ def write_other_names() -> None:
         names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
         command = command_of_call(call)
         in_a_shell = f"`{command}`" if command else ""
-        page.append(f"| {names} | `trueness.{call}` | {in_a_shell} |")
+        howto = search_words.page_of_call(call)
+        link = f"[{howto}](../howto/{howto}.md)"
+        page.append(f"| {names} | `trueness.{call}` | {in_a_shell} | {link} |")
     (GENERATED / "other_names.md").write_text("\n".join(page) + "\n")
 
 
@@ -302,6 +305,18 @@ def draw_figures() -> None:
             axes = runpy.run_path(str(path))["chart"]()
             axes.figure.savefig(drawn)
             matplotlib.pyplot.close(axes.figure)
+
+
+def add_search_words(app: Any, docname: str, source: list[str]) -> None:
+    """Give a how-to page the names of other libraries, for the search."""
+    folder, _, page = docname.partition("/")
+    if folder == "howto":
+        source[0] = search_words.with_search_words(page, source[0])
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx what to do with a page that it has read."""
+    app.connect("source-read", add_search_words)
 
 
 GENERATED.mkdir(exist_ok=True)

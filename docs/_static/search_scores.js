@@ -33,8 +33,14 @@ var Scorer = {
 };
 
 // Sphinx finds a phrase only if it stands in an index entry as it was typed, and a page
-// only if it holds every word. The two functions below add what stands there in another
-// order, and pages with most of the words where none has all.
+// only if it holds every word. The functions below score every page by the words that it
+// has: in its index entries, in its headings, in its text. A word counts by its inverse
+// document frequency (Sparck Jones 1972): "auc" stands on most pages and says little.
+const FIELD_WEIGHTS = { entry: 1, heading: 0.7, text: 0.25 };
+const PAGE_POINTS = 40;
+
+// an entry that has most of the words, in any order
+const ENTRY_POINTS = 60;
 const LEAST_OVERLAP = 0.6;
 
 function wordsOf(text) {
@@ -45,58 +51,103 @@ function wordsOf(text) {
   );
 }
 
-function entriesWithWords(query) {
-  const { indexentries, docnames, titles, filenames } = Search._index;
-  const asked = wordsOf(query);
-  const results = [];
-  for (const [entry, places] of Object.entries(indexentries)) {
+// the entries of every page as sets of words, and where on the page they stand
+function entriesByPage() {
+  const pages = new Map();
+  for (const [entry, places] of Object.entries(Search._index.indexentries)) {
     const words = wordsOf(entry);
-    const shared = [...asked].filter((word) => words.has(word)).length;
-    const overlap = (2 * shared) / (asked.size + words.size);
-    if (!(overlap >= LEAST_OVERLAP)) continue;
     for (const [file, id, isMain] of places) {
       if (!isMain) continue;
-      results.push([
-        docnames[file],
-        titles[file],
-        id ? "#" + id : "",
-        null,
-        60 * overlap,
-        filenames[file],
-        SearchResultKind.index,
-      ]);
+      if (!pages.has(file)) pages.set(file, []);
+      pages.get(file).push({ words, id });
     }
   }
-  return results;
+  return pages;
 }
 
-function pagesWithSomeWords(terms, excluded) {
-  const pages = new Map();
-  for (const term of terms) {
-    for (const page of Search.performTermsSearch(new Set([term]), excluded)) {
-      const known = pages.get(page[0]);
-      if (known) known[4] += page[4];
-      else pages.set(page[0], page);
-    }
-  }
-  return [...pages.values()];
+// for every word the pages that have it, with the weight of the best field
+function fieldsByWord(entries) {
+  const found = new Map();
+  const add = (word, file, field) => {
+    if (!found.has(word)) found.set(word, new Map());
+    const pages = found.get(word);
+    pages.set(file, Math.max(FIELD_WEIGHTS[field], pages.get(file) || 0));
+  };
+  const { terms, titleterms } = Search._index;
+  for (const [word, files] of Object.entries(terms))
+    [files].flat().forEach((file) => add(word, file, "text"));
+  for (const [word, files] of Object.entries(titleterms))
+    [files].flat().forEach((file) => add(word, file, "heading"));
+  for (const [file, list] of entries)
+    for (const { words } of list) words.forEach((word) => add(word, file, "entry"));
+  return found;
 }
+
+let prepared;
+
+function pagesWithWords(query) {
+  const { docnames, titles, filenames } = Search._index;
+  if (!prepared) {
+    const entries = entriesByPage();
+    prepared = { entries, fields: fieldsByWord(entries) };
+  }
+  const { entries, fields } = prepared;
+  const rarity = (word) => Math.log(1 + docnames.length / (fields.get(word)?.size || 1));
+  const weightOf = (words) => words.reduce((sum, word) => sum + rarity(word), 0);
+
+  const asked = [...wordsOf(query)].filter((word) => fields.has(word));
+  const weightAsked = weightOf(asked);
+  return docnames.map((name, file) => {
+    const best = { overlap: 0, id: "" };
+    for (const { words, id } of entries.get(file) || []) {
+      const shared = asked.filter((word) => words.has(word));
+      const overlap = (2 * weightOf(shared)) / (weightAsked + weightOf([...words]));
+      if (overlap > best.overlap) Object.assign(best, { overlap, id });
+    }
+    const held = asked.reduce(
+      (sum, word) => sum + rarity(word) * (fields.get(word).get(file) || 0),
+      0,
+    );
+    let points = weightAsked ? (PAGE_POINTS * held) / weightAsked : 0;
+    let anchor = "";
+    if (best.overlap >= LEAST_OVERLAP) {
+      points += ENTRY_POINTS * best.overlap;
+      anchor = best.id ? "#" + best.id : "";
+    }
+    return [name, titles[file], anchor, null, points, filenames[file], "index"];
+  });
+}
+
+// pages with less than this part of the best page's score are not shown
+const LEAST_PART = 0.2;
 
 function addResults() {
   if (typeof Search === "undefined") return;
   const exact = Search._performSearch;
-  Search._performSearch = (query, terms, excluded, ...others) => {
-    const found = exact(query, terms, excluded, ...others);
-    const more = entriesWithWords(query);
-    if (!found.length && !more.length) more.push(...pagesWithSomeWords(terms, excluded));
+  Search._performSearch = (query, ...terms) => {
+    const more = pagesWithWords(query);
     more.forEach((item) => (item[4] = Scorer.score(item)));
+    const best = Math.max(...more.map((item) => item[4]));
+    const shown = more.filter((item) => item[4] > 0 && item[4] >= LEAST_PART * best);
+
+    // a page stands once, with the sum of its best score by either search; a result with
+    // a description is an object of the reference
+    const byPage = new Map(shown.map((item) => [item[0], item]));
+    const bestExact = new Map();
+    const objects = [];
+    for (const item of exact(query, ...terms)) {
+      const [page, , , description, score] = item;
+      if (description) objects.push(item);
+      else if (score > (bestExact.get(page)?.[4] || 0)) bestExact.set(page, item);
+    }
+    for (const [page, item] of bestExact)
+      if (byPage.has(page)) byPage.get(page)[4] += item[4];
+      else byPage.set(page, item);
 
     // the last result is shown first
-    const results = [...found, ...more].sort((a, b) => a[4] - b[4]);
-    const last = new Map(results.map((item) => [item[0] + item[2] + item[3], item]));
-    return results.filter((item) => last.get(item[0] + item[2] + item[3]) === item);
+    return [...byPage.values(), ...objects].sort((a, b) => a[4] - b[4]);
   };
 }
 
-if (typeof document !== "undefined")
-  document.addEventListener("DOMContentLoaded", addResults);
+// searchtools.js is loaded before this file, and asks as soon as the page is ready
+addResults();

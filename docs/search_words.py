@@ -1,0 +1,109 @@
+"""Which how-to page answers a name of another library or profession?
+
+The names are those of the table that Python, the shell and the workbench read
+(``CALLS``); here stands the page of each call. The build of the docs adds the names to
+the index entries of these pages, so that the search finds them, and links the page in
+the table "What others call it".
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import trueness
+from trueness._core.synonyms import CALLS
+
+HOWTO = Path(__file__).parent / "howto"
+ENTRIES = re.compile(r"^```\{index\} (.*)$", re.M)
+
+# by the beginning of a call, where the page is not called after the room of its
+# function; the first that fits counts
+PAGE_OF_CALL: Mapping[str, str] = {
+    "evaluate": "reports",
+    "confusion": "reports",
+    "attempts": "evals",
+    "look": "data_messy",
+    "leaves": "trees",
+    "tally(None": "expected_labels",
+    "tally(trueness.scan": "data",
+    "tally": "sampling",
+    "at_horizon": "sampling",
+    "at_threshold(y_true, y_score, threshold=0.5, prevalence": "sampling",
+    "at_threshold(y_true, y_score, threshold": "ranking_how_sure",
+    "at_threshold": "ranking_how_sure",
+    "estimate": "ranking_how_sure",
+    "multiclass": "estimators",
+    "simulate_tally": "fermi",
+    "wisdom_of_crowds": "ensembles",
+    "compare_groups": "comparison_groups",
+    "plan_auc": "ranking_planning",
+    "plan_rate": "ranking_planning",
+    "plan_labels": "expected_labels",
+    "prevalence": "nogold_judges",
+    "tipping_point": "expected_labels",
+    "samples": "data",
+    "youden": "threshold",
+    "save_map": "data",
+    "load_map": "data",
+    "estimators.leaf_report": "trees",
+    "estimators.prune": "trees",
+    "plots.site_forest": "sites",
+    "plots.reliability": "calibration",
+    "plots": "ranking",
+}
+PAGE_OF_ROOM = {"metrics": "reports"}
+
+
+def page_of_call(call: str) -> str:
+    """Return the name of the how-to page that shows a call."""
+    for beginning, page in PAGE_OF_CALL.items():
+        if call.startswith(beginning):
+            return page
+    name = call.partition("(")[0]
+    in_a_room = "." in name
+    room = name.partition(".")[0] if in_a_room else _room_of(name)
+    return PAGE_OF_ROOM.get(room, room)
+
+
+def _room_of(name: str) -> str:
+    return trueness._MODULES[name].removeprefix("trueness.").partition(".")[0]
+
+
+def entries_of(text: str) -> list[str]:
+    """Return the index entries that a page has, without the marks of main entries."""
+    return [
+        entry.strip().removeprefix("!")
+        for line in ENTRIES.findall(text)
+        for entry in line.split(",")
+    ]
+
+
+def phrases() -> Iterator[tuple[str, str]]:
+    """Return every name of another library, in words, with its page."""
+    for call, synonyms in CALLS.items():
+        for name in synonyms:
+            yield name.replace("_", " "), page_of_call(call)
+
+
+def words_of_pages() -> dict[str, list[str]]:
+    """Return the entries to add to each page: names that no page has by itself."""
+    known = {
+        entry.casefold()
+        for page in HOWTO.glob("*.md")
+        for entry in entries_of(page.read_text(encoding="utf-8"))
+    }
+    found: dict[str, list[str]] = {}
+    for phrase, page in phrases():
+        if phrase.casefold() not in known:
+            known.add(phrase.casefold())
+            found.setdefault(page, []).append(phrase)
+    return found
+
+
+def with_search_words(page: str, text: str) -> str:
+    """Return the text of a how-to page, with more index entries."""
+    added = words_of_pages().get(page, [])
+    if not added:
+        return text
+    entries = ", ".join(f"!{phrase}" for phrase in added)
+    return ENTRIES.sub(lambda found: f"{found[0]}, {entries}", text, count=1)
