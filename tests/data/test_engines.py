@@ -377,6 +377,10 @@ def test_whole_numbers_of_128_bits_and_long_decimals(score, words):
 def test_scores_with_parts_are_refused_in_words(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"y": 1, "p": {"a": 0.5}}\n{"y": 0, "p": {"a": 0.1}}\n')
+    with pytest.raises(InputError, match=r"""Type score="y" or score="p\.a"."""):
+        trueness.tally(trueness.scan(path), score="p")
+
+    path.write_text('{"y": 1, "p": [0.5, 0.2]}\n{"y": 0, "p": [0.1, 0.9]}\n')
     for options in ({"score": "p"}, {"score": "y", "label": "p"}):
         with pytest.raises(InputError, match="holds lists or objects"):
             trueness.tally(trueness.scan(path), **options)

@@ -74,12 +74,16 @@ PAIRS = _words(
     "malignant/benign, b\xf6sartig/gutartig, cancer/benign, reactive/nonreactive, "
     "infected/uninfected, on/off, spam/ham, fraud/legit, fraud/legitimate, "
     "fraud/genuine, dead/alive, deceased/alive, died/survived, died/alive, "
-    "churned/retained, churned/active, defaulted/paid, bad/good, pass/fail, "
+    "churned/retained, churned/active, left/stayed, defaulted/paid, default/paid, "
+    "default/current, charged off/fully paid, bad/good, pass/fail, unsafe/safe, "
+    "anomaly/normal, attack/benign, malware/benign, hallucinated/faithful, "
     "passed/failed, correct/incorrect, right/wrong, relevant/irrelevant, "
     "success/failure, responder/nonresponder, ja/nee, evet/hay\u0131r"
 )
 # "no disease", "not churned", "non-responder": the negative of what follows
 _NOT = re.compile(r"(?:no|not|non|kein|keine|nicht|sans|sin|senza)[ _-]+(.+)|non(.+)")
+# a code in front of a word: 1:no, 2 = yes, 1 - dead
+_CODED = re.compile(r"\d+ ?[:=.)-] ?([^\W\d].*)")
 _SPACES = re.compile(r"[\s\0\u200b\ufeff\ufe0f]+")
 _LISTENER: ContextVar[list[str] | None] = ContextVar("listener", default=None)
 
@@ -321,6 +325,9 @@ def _known_pair(labels: Sequence[str], positive: LabelValue) -> frozenset[str] |
     Perhaps nobody is positive: that is known, too.
     """
     named = None if positive is None else folded(positive)
+    if (coded := _known_pair_of_coded(labels)) is not None and named is None:
+        return coded
+
     yes = YES & set(labels)
     no = NO & set(labels)
     if labels and len(yes) + len(no) == len(labels):
@@ -342,6 +349,22 @@ def _known_pair(labels: Sequence[str], positive: LabelValue) -> frozenset[str] |
                 return frozenset([named])
 
     return None
+
+
+def _known_pair_of_coded(labels: Sequence[str]) -> frozenset[str] | None:
+    """Return the positive ones of words behind codes: "1:no" and "2:yes" of WEKA."""
+    coded = {label: _CODED.fullmatch(label) for label in labels}
+    if not coded or not all(coded.values()):
+        return None
+
+    words = {label: match[1] for label, match in coded.items() if match}
+    if len(set(words.values())) < 2:
+        return None
+
+    positives = _known_pair(list(words.values()), None)
+    if positives is None:
+        return None
+    return frozenset(label for label, word in words.items() if word in positives)
 
 
 def _is_opposite(positive: str, negative: str) -> bool:

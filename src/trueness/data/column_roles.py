@@ -23,7 +23,7 @@ from trueness._core.checks.words import plain
 from trueness._core.data_types import Frame, LabelValue
 from trueness._core.records import shown
 from trueness.data import cleaning, engines
-from trueness.data.complements import complement_of_positive
+from trueness.data.complements import complements_of_positive
 from trueness.data.data_tables import (
     DATE,
     OTHER,
@@ -47,8 +47,15 @@ LIKELY_LABEL_NAMES = (
     *("groundtruth", "reference", "reference_standard", "ref", "true_label", "actual"),
     *("actuals", "actual_class", "true_class", "y_test", "ytrue", "disease"),
     *("diseased", "condition", "status", "class", "event", "case", "diagnosis"),
-    *("d", "sick", "ill", "response", "human", "human_label", "observed"),
+    *("d", "sick", "ill", "response", "human", "human_label", "observed", "obs"),
 )
+# names of nothing but the truth: beside one of them, "label" may be a prediction
+_TRUTH_NAMES = (
+    *("gold", "gold_standard", "gold_label", "gold_truth", "ground_truth"),
+    *("groundtruth", "true_label", "true_class", "actual", "actuals", "actual_class"),
+)
+# last words of the names of labels: loan_status, tumour_class
+_LABEL_ENDINGS = ("label", "status", "class", "outcome", "truth", "target", "diagnosis")
 SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
 # parts of a name that only a score has: score_a, prob_1, risk_pct
 _SCORE_WORDS = frozenset(
@@ -131,7 +138,7 @@ def find_columns(
 
     named = bool(scores)
     if not named:
-        other_roles.add(complement_of_positive(table, label, positive))
+        other_roles.update(complements_of_positive(table, label, positive))
     if not scores:
         scores = _columns_of_words(table, {label, *other_roles}, positive)
     if not scores:
@@ -144,9 +151,55 @@ def find_columns(
         plural = "s" if len(scores) > 1 else ""
         guessed.append(f"{what}{plural} {names_of(scores)}")
 
+        _refuse_confidence(table, label, scores)
+
     columns = FoundColumns(label, tuple(scores), tuple(guessed))
     not_taken = numeric_columns(table, {label, *scores, *other_roles})
-    return replace(columns, reason="by name") if not_taken else columns
+    if not_taken:
+        return replace(columns, reason="by name")
+    if label is None and option == "score":
+        return replace(columns, reason=_no_other_column(table, {*scores, *other_roles}))
+    return columns
+
+
+def _no_other_column(table: DataTable, taken: set[str | None]) -> str:
+    """Say that no other column fits; two words may be labels that were not known."""
+    for column in _free(table, taken):
+        if _has_two_words(table, column):
+            return f"no other column fits. If {column!r} holds labels, name it"
+    return FoundColumns.reason
+
+
+def _refuse_confidence(
+    table: DataTable, label: str | None, scores: Sequence[str]
+) -> None:
+    """Stop at the probability of the predicted class, which ranks no positive cases.
+
+    Beside predictions of both classes, all of its values are one half or more.
+    """
+    if label is None:
+        return
+    predictions = [
+        column
+        for column in table.kinds
+        if column not in (label, *scores)
+        and any(word.startswith("pred") for word in _words_of(column))
+        and is_binary(table, column)
+        and len(table.distinct(column, 2)) == 2
+    ]
+    numbers = [name for name in scores if table.kinds[name] == REAL]
+    if not predictions or not numbers:
+        return
+
+    for column, (low, high) in zip(numbers, table.extents(numbers), strict=True):
+        if low is not None and low >= 0.5 and high <= 1:
+            raise InputError(
+                f"Column {column!r} seems to hold the confidence in the class of "
+                f"{names_of(predictions[:1])}: no value is below 0.5. Make a column "
+                "with the probability of the positive class. If it is one, name it.",
+                option="score",
+                choices=[column],
+            )
 
 
 def _columns_of_words(
@@ -172,7 +225,7 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     """Return the column of the labels: by its name, or the only one of two values."""
     free = [name for name in table.kinds if name not in taken]
     called_so = [name for name in free if name.strip().lower() in LABEL_NAMES]
-    if len(called_so) == 1:
+    if len(called_so) == 1 and not _is_rivalled(table, called_so[0], free):
         return called_so[0]
     # two columns with such a name leave it open which is meant
     if called_so:
@@ -195,6 +248,18 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     raise not_found("Which column holds the labels?", table, "label")
 
 
+def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:
+    """Is another column called the truth, so that "label" may be a prediction?"""
+    rivals = [
+        name
+        for name in free
+        if name != label
+        and _plain_name(name) in _TRUTH_NAMES
+        and is_binary(table, name)
+    ]
+    return bool(rivals) and is_binary(table, label)
+
+
 def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
     """Could no column hold the labels, neither by its name nor by its values?"""
     return not any(
@@ -212,12 +277,24 @@ def _holds_classes(table: DataTable, column: str) -> bool:
     Many words name the cases. Which of two numbers is positive is asked: 1 and 2.
     """
     if _plain_name(column) not in LIKELY_LABEL_NAMES:
-        return False
+        return _ends_like_a_label(column) and _has_two_words(table, column)
     if table.kinds[column] == WHOLE:
         return len(table.distinct(column, 2)) == 2
     if table.kinds[column] != TEXT:
         return False
     return len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
+
+
+def _ends_like_a_label(column: str) -> bool:
+    """Is a column called like labels by its last word, and no prediction?"""
+    *before, last = _plain_name(column).split("_")
+    predicts = any(word.startswith("pred") for word in before)
+    return bool(before) and last in _LABEL_ENDINGS and not predicts
+
+
+def _has_two_words(table: DataTable, column: str) -> bool:
+    """Does a column of text have two values?"""
+    return table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2
 
 
 def _refuse_table_of_verdicts(table: DataTable) -> None:
@@ -424,7 +501,7 @@ def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
 def _two_words(table: DataTable, taken: set[str | None]) -> str:
     """Say of columns of two words that they may be the verdicts of a test."""
     for column in _free(table, taken):
-        if table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2:
+        if _has_two_words(table, column):
             both = " and ".join(repr(v) for v in table.distinct(column, 2))
             return (
                 f" If column {column!r} holds the results of a test, name which of "

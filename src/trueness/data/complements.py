@@ -20,42 +20,54 @@ _NEGATIVE_WORDS = cleaning.NO | {"0"}
 _POSITIVE_WORDS = cleaning.YES | {"1"}
 
 
-def complement_of_positive(
+def complements_of_positive(
     table: DataTable, label: str | None, positive: LabelValue
-) -> str | None:
-    """Return the column of the negative class; None where there is no such pair.
+) -> list[str]:
+    """Return the columns of the negative class, one for each pair of columns.
 
-    Both columns have one name but for its last word, which names the class.
+    Both columns have one name but for its last word, which names the class; or they
+    have the names of the classes.
     """
-    columns = _columns_by_stem(table, label)
     # a label that is no column is refused where it is read
-    if label is None or label not in table.kinds or not columns:
-        return None
+    if label is None or label not in table.kinds:
+        return []
+
+    columns = _columns_by_stem(table, label)
+    if columns.keys() == {""} and len(columns[""]) < 2:
+        return []
 
     classes = table.distinct(label, 2)
     words_of_classes = _class_words(classes, positive)
     if words_of_classes is None:
-        return None
+        return []
 
+    complements = []
     negative_words, positive_words = words_of_classes
-    for by_last_word in columns.values():
+    for stem, by_last_word in columns.items():
         negative = [
             column for word, column in by_last_word.items() if word in negative_words
         ]
         positives = [
             column for word, column in by_last_word.items() if word in positive_words
         ]
-        is_pair = len(by_last_word) == len(negative) + len(positives) == 2
+        # names without a stem stand beside those of other columns
+        others = len(by_last_word) - 2 if stem else 0
+        is_pair = len(negative) == len(positives) == 1 and others == 0
         if is_pair and negative and table.add_up_to_one(negative[0], positives[0]):
-            return negative[0]
+            complements.append(negative[0])
 
-    return None
+    return complements
 
 
 def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str, str]]:
-    """Put columns of fractions together by all but the last word of their names."""
-    columns: dict[str, dict[str, str]] = {}
+    """Put columns of fractions together by all but the last word of their names.
+
+    The empty stem has all of them, by their whole names.
+    """
+    columns: dict[str, dict[str, str]] = {"": {}}
     for column, kind in table.kinds.items():
+        if kind == REAL and column != label:
+            columns[""][cleaning.folded(column)] = column
         match = re.fullmatch(
             r"(.*[a-z])[^a-z0-9]*?(\d|[^a-z0-9][a-z]+)", column.lower()
         )
@@ -63,7 +75,7 @@ def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str,
             last_word = match[2].strip("_-. ()")
             columns.setdefault(match[1], {})[last_word] = column
 
-    return {stem: pair for stem, pair in columns.items() if len(pair) == 2}
+    return {s: pair for s, pair in columns.items() if not s or len(pair) == 2}
 
 
 def _class_words(

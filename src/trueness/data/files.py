@@ -489,14 +489,21 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
     """Make columns of the parts of objects, and rows of the entries of lists.
 
     The part ``score`` of ``output`` becomes the column ``output.score``. Lists are rows
-    where every column is one: ``{"label": [1, 0], "score": [0.9, 0.2]}``.
+    where every column is one, ``{"label": [1, 0], "score": [0.9, 0.2]}``, and where a
+    single object has one list of objects, ``{"model": "a", "predictions": [...]}``.
     """
     types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
     if _is_one_row_of_lists(rows, types):
         entries = [f"unnest({quoted(name)}) AS {quoted(name)}" for name in types]
         return rows.project(", ".join(entries))
 
+    wrapped = _list_of_objects(rows, types)
+    if wrapped is not None:
+        entries = rows.project(f"unnest({quoted(wrapped)}) AS {quoted(wrapped)}")
+        return _in_plain_columns(entries.project(f"{quoted(wrapped)}.*"))
+
     columns: list[str] = []
+    has_objects = False
     for name, kind in types.items():
         parts = []
         if kind.id == "struct":
@@ -508,13 +515,27 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
             columns.append(quoted(name))
             continue
 
+        has_objects = True
         for part in parts:
             value = f"struct_extract({quoted(name)}, {text_in_sql(part)})"
             columns.append(f"{value} AS {quoted(f'{name}.{part}')}")
 
-    if len(columns) == len(types):
+    if not has_objects:
         return rows
-    return rows.project(", ".join(columns))
+    # objects may hold objects
+    return _in_plain_columns(rows.project(", ".join(columns)))
+
+
+def _list_of_objects(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> str | None:
+    """Return the one list of objects of a single row; None where there is none."""
+    lists = [
+        name
+        for name, kind in types.items()
+        if kind.id == "list" and str(kind).startswith("STRUCT")
+    ]
+    if len(lists) != 1 or len(rows.limit(2).fetchall()) != 1:
+        return None
+    return lists[0]
 
 
 def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bool:

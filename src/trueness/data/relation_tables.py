@@ -156,6 +156,9 @@ class RelationTable:
 
 
 def _kind_of(kind: str) -> str:
+    # DOUBLE[] is a list of numbers
+    if kind.endswith("]"):
+        return OTHER
     if kind in WHOLE_TYPES:
         return WHOLE
     if kind.startswith(REAL_TYPES):

@@ -40,6 +40,8 @@ _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
 _SPACED_FIELD = re.compile(r'"[^"]*"|[^\s"]+')
 # what DuckDB makes of a name that a header has twice
 _NUMBERED_NAME = re.compile(r"(.+)_\d+$")
+# [mg/l], (years)
+_UNIT = re.compile(r"\[.*\]|\(.*\)")
 # whole numbers and numbers with a decimal comma
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
 
@@ -494,9 +496,14 @@ def _are_two_headers(
         if all(_is_number(row[column]) for row in data_rows):
             numeric.append(column)
 
-    # a missing value in the second line makes it a case
-    has_missing = any(folded(lower[column]) in MISSING for column in numeric)
-    return bool(numeric) and not has_missing
+    # a missing value in the second line makes it a case, unless the others are units
+    is_missing = [folded(field) in MISSING for field in lower]
+    are_units = all(
+        missing or _UNIT.fullmatch(field)
+        for field, missing in zip(lower, is_missing, strict=True)
+    )
+    has_missing = any(is_missing[column] for column in numeric)
+    return bool(numeric) and (not has_missing or (are_units and not all(is_missing)))
 
 
 def _with_tabs_for_spaces(text: str) -> str:

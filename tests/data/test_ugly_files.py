@@ -1,0 +1,174 @@
+"""Files as programs write them: outputs of other tools, nested records, odd heads."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import trueness
+from trueness import InputError
+from trueness.data.cleaning import listening
+
+RNG = np.random.default_rng(41)
+CASES = 60
+Y = (np.arange(CASES) % 3 == 0).astype(int)
+P = np.round(1 / (1 + np.exp(-RNG.normal(2 * Y - 1, 1.5))), 3)
+Q = np.round(1 / (1 + np.exp(-RNG.normal(Y - 1, 1.5))), 3)
+PREDICTED = (P >= 0.5).astype(int)
+CONFIDENCE = np.maximum(P, 1 - P).round(3)
+WORDS = np.where(Y, "Yes", "No")
+
+
+def csv(**columns):
+    """Write columns as CSV; a name may hold any sign but an equals sign."""
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join([",".join(columns), *(",".join(map(str, r)) for r in rows)]) + "\n"
+
+
+def objects(*records):
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+def scores_of(finding):
+    return {
+        name: answer["auc"].value
+        for name, answer in finding.numbers["scores"].items()
+        if answer["auc"] is not None
+    }
+
+
+def evaluate(folder, name, content):
+    path = folder / name
+    path.write_text(content, encoding="utf-8")
+    with listening():
+        return trueness.evaluate(path)
+
+
+NESTED = [
+    {"id": k, "gold": {"label": int(y)}, "pred": {"classes": {"yes": float(p)}}}
+    for k, (y, p) in enumerate(zip(Y, P, strict=True))
+]
+FLAT = [{"y": int(y), "p": float(p)} for y, p in zip(Y, P, strict=True)]
+AREA = trueness.auc(Y, P).value
+
+# name of the file, its content, and the areas under the curve that are meant
+READ = {
+    "parts of parts": ("a.jsonl", objects(*NESTED), {"pred.classes.yes": AREA}),
+    "rows in an object": (
+        "a.json",
+        json.dumps({"model": "m", "predictions": FLAT}),
+        {"p": AREA},
+    ),
+    "a row of units with an empty cell": (
+        "a.csv",
+        "patient,disease,marker\n-,[0/1],[U/ml]\n"
+        + csv(a=range(CASES), y=Y, p=P).partition("\n")[2],
+        {"marker": AREA},
+    ),
+    "probabilities and calibrated ones of both classes": (
+        "h2o.csv",
+        csv(
+            actual=Y,
+            predict=PREDICTED,
+            p0=(1 - P).round(3),
+            p1=P,
+            cal_p0=(1 - Q).round(3),
+            cal_p1=Q,
+        ),
+        {"p1": AREA, "cal_p1": trueness.auc(Y, Q).value},
+    ),
+    "columns called as the classes": (
+        "caret.csv",
+        csv(
+            obs=WORDS,
+            pred=np.where(PREDICTED, "Yes", "No"),
+            No=(1 - P).round(3),
+            Yes=P,
+        ),
+        {"Yes": AREA},
+    ),
+    "codes in front of words": (
+        "spss.csv",
+        csv(Status=np.where(Y, "1 - Dead", "0 - Alive"), PRE_1=P),
+        {"PRE_1": AREA},
+    ),
+    "classes of WEKA": (
+        "weka.csv",
+        csv(
+            actual=np.where(Y, "2:yes", "1:no"),
+            predicted=np.where(PREDICTED, "2:yes", "1:no"),
+            error=np.where(PREDICTED == Y, "", "+"),
+            prediction=P,
+        ),
+        {"prediction": AREA},
+    ),
+    "a name that ends like a label": (
+        "loans.csv",
+        csv(loan_status=np.where(Y, "Default", "Paid"), pd_score=P),
+        {"pd_score": AREA},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_outputs_of_programs_are_read(case, tmp_path):
+    name, content, expected = READ[case]
+
+    finding = evaluate(tmp_path, name, content)
+
+    assert scores_of(finding) == pytest.approx(expected, abs=2e-3)
+
+
+POSITIVE = np.where(Y, "POSITIVE", "NEGATIVE")
+REFUSED = {
+    "confidence in the predicted class": (
+        csv(label=WORDS, prediction=np.where(PREDICTED, "Yes", "No"), conf=CONFIDENCE),
+        "'conf' seems to hold the confidence in the class of 'prediction'",
+        "score",
+    ),
+    "a prediction called label beside the truth": (
+        csv(
+            label=np.where(PREDICTED, "POSITIVE", "NEGATIVE"),
+            score=CONFIDENCE,
+            gold=POSITIVE,
+        ),
+        "Which column holds the labels",
+        "label",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_score_or_no_label_is_asked(case, tmp_path):
+    content, sentence, option = REFUSED[case]
+
+    with pytest.raises(InputError, match=sentence) as error:
+        evaluate(tmp_path, "a.csv", content)
+
+    assert error.value.option == option
+
+
+def test_a_confidence_that_is_named_is_taken():
+    frame = {"label": Y, "prediction": PREDICTED, "conf": CONFIDENCE}
+
+    estimate = trueness.auc(frame, label="label", score="conf")
+
+    assert estimate.value == trueness.auc(Y, CONFIDENCE).value
+
+
+def test_lists_of_numbers_beside_scores_are_no_scores(tmp_path):
+    path = tmp_path / "features.parquet"
+    pq.write_table(pa.table({"y": Y, "p": P, "x": [[1.0, 2.0]] * CASES}), path)
+
+    assert scores_of(trueness.evaluate(path)) == {"p": AREA}
+
+
+def test_two_words_without_a_label_may_be_labels():
+    frame = {"arm": np.where(Y, "drug", "placebo"), "risk": P}
+
+    sentences = " ".join(trueness.evaluate(frame).sentences)
+
+    assert "without a label" in sentences
+    assert "If 'arm' holds labels, name it" in sentences
