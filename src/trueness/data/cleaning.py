@@ -357,14 +357,15 @@ def _known_pair_of_coded(labels: Sequence[str]) -> frozenset[str] | None:
     if not coded or not all(coded.values()):
         return None
 
-    words = {label: match[1] for label, match in coded.items() if match}
-    if len(set(words.values())) < 2:
+    word_of_label = {label: match[1] for label, match in coded.items() if match}
+    distinct_words = list(dict.fromkeys(word_of_label.values()))
+    if len(distinct_words) < 2:
         return None
 
-    positives = _known_pair(list(words.values()), None)
+    positives = _known_pair(distinct_words, None)
     if positives is None:
         return None
-    return frozenset(label for label, word in words.items() if word in positives)
+    return frozenset(k for k, word in word_of_label.items() if word in positives)
 
 
 def _is_opposite(positive: str, negative: str) -> bool:

@@ -499,8 +499,8 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
 
     wrapped = _list_of_objects(rows, types)
     if wrapped is not None:
-        entries = rows.project(f"unnest({quoted(wrapped)}) AS {quoted(wrapped)}")
-        return _in_plain_columns(entries.project(f"{quoted(wrapped)}.*"))
+        of_objects = rows.project(f"unnest({quoted(wrapped)}) AS {quoted(wrapped)}")
+        return _in_plain_columns(of_objects.project(f"{quoted(wrapped)}.*"))
 
     columns: list[str] = []
     has_objects = False
