@@ -321,3 +321,10 @@ def test_the_workbench_begins_only_where_it_can(line, monkeypatch):
     result = run("app", *line.split(), "--no-browser")
     assert result.exit_code == 2, result.output
     assert re.search(APP[line], " ".join(result.stderr.split()))
+
+
+def test_a_number_that_is_none_is_named(small):
+    result = run("evaluate", small, "--label", "y", "--score", "p", "--at", "high")
+
+    assert result.exit_code == 2
+    assert "'high' is no number. Type one such as 0.8 or 80%." in result.stderr

@@ -14,6 +14,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import PythonCode
 from trueness.counts.values import Tally
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import MeasuredValue, Sample, apply_design
@@ -30,12 +31,16 @@ def check_probabilities(data: Tally, name: str) -> Tally:
     """Return the data, which must have labels, and scores from 0 to 1."""
     _cases.some_labels(data, name)
     labelled = data.labelled()
-    remedy = "Calibrate first: t.map(trueness.calibrate(other_cases))."
     for scores in (labelled.score, labelled.high):
         # scores are in descending order, so both ends decide; there are none where all
         # labels are expected
         if scores.size and not (scores[-1] >= 0 and scores[0] <= 1):
-            _columns.unit_scores(scores, name, remedy)
+            _columns.unit_scores(
+                scores,
+                name,
+                "Calibrate them on other cases first.",
+                example=PythonCode("t.map(trueness.calibrate(other_cases))"),
+            )
     return data
 
 

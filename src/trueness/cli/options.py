@@ -52,8 +52,18 @@ def number(
         metavar=metavar,
         help=help,
         rich_help_panel=panel,
-        parser=read_number,
+        parser=_read_typed_number,
     )
+
+
+def _read_typed_number(text: str) -> float:
+    """Read a number as it was typed, or say what was needed."""
+    try:
+        return read_number(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no number. Type one such as 0.8 or 80%."
+        ) from None
 
 
 def unsupported(name: str) -> Any:

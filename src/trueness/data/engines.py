@@ -253,7 +253,7 @@ def read(
     if isinstance(data, Mapping):
         for role, name in columns.items():
             if isinstance(name, str):
-                columns[role] = data[_columns.there(name, data)]
+                columns[role] = data[_columns.there(name, data, role)]
         return columns
 
     opened = open_frame(data)

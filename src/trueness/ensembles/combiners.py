@@ -333,7 +333,9 @@ def _auc_of_each(aucs: Mapping[str, float], names: Sequence[str]) -> Floats:
         if lacking:
             mismatch = f"none for {listing(lacking)}"
         raise InputError(
-            f"aucs must hold an AUC for each of {listing(names, 12)}; found {mismatch}."
+            f"aucs must hold an AUC for each of {listing(names, 12)}; found "
+            f"{mismatch}.",
+            option="aucs",
         )
 
     return np.array(

@@ -69,6 +69,14 @@ def metric(text: str | Metric) -> Metric:
     return value
 
 
+def metric_of_option(text: str | Metric, option: str) -> Metric:
+    """Return the metric that an option means; an error says which option it is."""
+    try:
+        return metric(text)
+    except InputError as error:
+        raise error.rephrased(option=option) from None
+
+
 def metric_as_typed(passed: str | Metric) -> Metric:
     """Return the metric that is meant; it is shown by the name that was typed."""
     known_metric = metric(passed)
@@ -135,7 +143,10 @@ def constraints(
 ) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
     several = one_or_more(values, "subject_to", CONSTRAINTS, ["recall >= 0.9"])
-    return tuple(map(constraint, several))
+    try:
+        return tuple(map(constraint, several))
+    except InputError as error:
+        raise error.rephrased(option="subject_to") from None
 
 
 CONSTRAINTS = "constraints"

@@ -22,7 +22,12 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import CONSTRAINTS, known_names, one_or_more
+from trueness.metrics.grammar import (
+    CONSTRAINTS,
+    known_names,
+    metric_of_option,
+    one_or_more,
+)
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
 
@@ -300,7 +305,8 @@ def read_objective(
 ) -> Objective:
     """Read what is to be maximised or minimised; Youden's index by default."""
     if minimize is None:
-        shown = read_metric(DEFAULT_OBJECTIVE if maximize is None else maximize)
+        objective = DEFAULT_OBJECTIVE if maximize is None else maximize
+        shown = metric_of_option(objective, "maximize")
         return Objective(shown, shown)
 
     is_default = isinstance(maximize, str) and maximize == DEFAULT_OBJECTIVE
@@ -311,7 +317,7 @@ def read_objective(
             option="maximize",
         )
 
-    shown = read_metric(minimize)
+    shown = metric_of_option(minimize, "minimize")
     return Objective(shown, -shown)
 
 

@@ -48,13 +48,14 @@ def column(name: str, columns: Sequence[str], argument: str) -> str:
     )
 
 
-def there(name: str, columns: Iterable[str]) -> str:
+def there(name: str, columns: Iterable[str], option: str | None = None) -> str:
     """Pass on the name of a column that is there."""
     columns = list(columns)
     if name in columns:
         return name
     raise InputError(
         f"There is no column {described(name)}.{nearest(name, columns)}",
+        option=option,
         choices=columns,
     )
 
@@ -506,7 +507,9 @@ def shares(values: ArrayLike, argument: str) -> NDArray[np.float64]:
     )
 
 
-def unit_scores(values: Array, argument: str, instead: str) -> Array:
+def unit_scores(
+    values: Array, argument: str, instead: str, example: object = None
+) -> Array:
     """Pass on scores that can be read as probabilities."""
     if values.size and values.min() >= 0 and values.max() <= 1:
         return values
@@ -515,7 +518,8 @@ def unit_scores(values: Array, argument: str, instead: str) -> Array:
     if bad.any():
         raise InputError(
             f"{argument} needs scores from 0 to 1; found {listing(values[bad])} at "
-            f"{places(bad)}. {instead}"
+            f"{places(bad)}. {instead}",
+            example=example,
         )
     return values
 

@@ -255,7 +255,7 @@ def file_path(value: object, argument: str) -> Path:
 
     raise InputError(
         f"{argument} needs the name of a file; found {described(value)}.",
-        option=option_named(argument),
+        option="path",
     )
 
 
