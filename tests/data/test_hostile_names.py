@@ -2,6 +2,7 @@
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import pytest
 
 import trueness
@@ -67,3 +68,14 @@ def test_exact_passes(lazy_engine, columns):
     assert trueness.exact_auc(frame, **options).value == trueness.auc(t).value
     best = trueness.exact_threshold(frame, **options, maximize="f1")
     assert best.value == trueness.best_threshold(t, maximize="f1").value
+
+
+def test_columns_of_pandas_may_be_numbered(rng):
+    ratings = pd.DataFrame(rng.integers(0, 3, (30, 3)))
+    attempts = pd.DataFrame({"task": ["a", "b"], 3: [1, 2], "passed": [1, 0]})
+
+    agreement = trueness.rater_agreement(ratings)
+    counted = trueness.attempts(attempts, item="task", passed="passed")
+
+    assert -1 <= agreement.value <= 1
+    assert counted.tried.sum() == 2

@@ -518,7 +518,8 @@ def _columns_with_other_roles(keywords: Words) -> list[str]:
 
 def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
     """Return the labels of a few cases: by their name, or as a rarely filled column."""
-    by_name = [name for name in names if name.lower() in LABEL_NAMES]
+    # columns of pandas may be numbered
+    by_name = [name for name in names if str(name).lower() in LABEL_NAMES]
     if len(by_name) == 1:
         return by_name[0]
     return label_of_some(table)

@@ -132,8 +132,11 @@ def system_column(data: Frame | VerdictLog) -> str | None:
     """Which column is called like one that names the systems? None of a log."""
     if isinstance(data, VerdictLog):
         return None
-    names = column_names(data)
-    return next((n for n in names if n.strip().lower() in SYSTEM_NAMES), None)
+    for name in column_names(data):
+        # columns of pandas may be numbered
+        if str(name).strip().lower() in SYSTEM_NAMES:
+            return name
+    return None
 
 
 def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
