@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, blocks
 
 # the most points at which the curve is fitted; between them it is straight
 MAX_POINTS = 400
@@ -25,11 +25,11 @@ def loess_curve(score: Floats, pos: Array, cases: Floats, span: float) -> Floats
     proportion = pos / cases
     # a block of points at a time, since each point needs its distance to every score
     step = max(1, _MAX_ENTRIES // max(score.size, 1))
-    blocks = [
-        _local_weights(score, cases, points[k : k + step], span) @ proportion
-        for k in range(0, points.size, step)
+    fitted = [
+        _local_weights(score, cases, points[block], span) @ proportion
+        for block in blocks(points.size, step)
     ]
-    return np.interp(score, points, np.concatenate(blocks))
+    return np.interp(score, points, np.concatenate(fitted))
 
 
 def _local_weights(x: Floats, weight: Floats, points: Floats, span: float) -> Floats:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from trueness._core.arrays import Array, Floats, Ints, no_cases
+from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
@@ -241,9 +241,9 @@ def replicates(
     classes = 3 if unknown else 2
     draw_block = _draw_by_design(x, classes, stratified, occupied_only)
     block_size = max(1, min(number, _CELLS // max(len(x), 1)))
-    for start in range(0, number, block_size):
-        block = draw_block(min(block_size, number - start), rng)
-        yield block if weight is None else tuple(drawn * weight for drawn in block)
+    for block in blocks(number, block_size):
+        drawn = draw_block(block.stop - block.start, rng)
+        yield drawn if weight is None else tuple(counts * weight for counts in drawn)
 
 
 # draws a block of replicates: counts of each class, (replicates, rows)
@@ -474,11 +474,15 @@ def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
 
     wins = []
     block_size = max(1, _CELLS // (neg.size + pos.size))
-    for start in range(0, replicates, block_size):
-        size = min(block_size, replicates - start)
-        drawn_neg = draw(neg, size, rng, dtype=compact(neg))
-        drawn_pos = draw(pos, size, rng, dtype=compact(pos))
-        wins.append(_twice_wins(drawn_neg, drawn_pos, above, above_or_tied, t.n_neg))
+    with progress("Bootstrap", replicates, "samples") as advance:
+        for block in blocks(replicates, block_size):
+            size = block.stop - block.start
+            drawn_neg = draw(neg, size, rng, dtype=compact(neg))
+            drawn_pos = draw(pos, size, rng, dtype=compact(pos))
+            wins.append(
+                _twice_wins(drawn_neg, drawn_pos, above, above_or_tied, t.n_neg)
+            )
+            advance(size)
 
     return np.concatenate(wins) / (2.0 * t.n_pos * t.n_neg)
 

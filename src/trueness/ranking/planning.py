@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import binomial_pmf, bulk, wilson
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness._core.solvers import smallest
 from trueness.inference.intervals import normal_quantile, student_quantile
@@ -557,6 +558,7 @@ class _Question(NamedTuple):
             if min(sizes) == 0:
                 continue
             for batch in _batches(int(n_samples_of_size), n, sizes):
+                stop_if_requested()
                 excludes, batch_half_widths = self._judge(
                     self._draw_areas(sizes, batch, rng)
                 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Array, Floats, Ints, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Answer, native_frame
@@ -18,8 +18,7 @@ from trueness.counts.values import Tally
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import constraints as read_constraints
-from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.grammar import one_or_more
+from trueness.metrics.grammar import metric_of_option, one_or_more
 from trueness.threshold import cuts as _cuts
 from trueness.threshold.constraints import ConstraintLike
 from trueness.threshold.cuts import Cuts
@@ -177,7 +176,9 @@ def _read_directed_metrics(
             continue
         needed = "metrics or their names in a list"
         for name in one_or_more(metrics, option, needed, ["recall", "f1"]):
-            directed_metrics.append(_with_direction(read_metric(name), option))
+            directed_metrics.append(
+                _with_direction(metric_of_option(name, option), option)
+            )
     if len(directed_metrics) < 2:
         raise InputError(
             f"A Pareto front needs two or more metrics; found {len(directed_metrics)}.",
@@ -233,18 +234,18 @@ def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
     """Return which of different points none before them dominates, block by block."""
     on_front = np.zeros(len(points), dtype=bool)
     front = points[:0]
-    for start in range(0, len(points), _BLOCK):
-        block = points[start : start + _BLOCK]
-        candidates = np.concatenate([front, block])
+    for block in blocks(len(points), _BLOCK):
+        in_block = points[block]
+        candidates = np.concatenate([front, in_block])
         # (block, candidates): at least as good in every metric
-        beaten_by = np.all(candidates[None] >= block[:, None], axis=2)
+        beaten_by = np.all(candidates[None] >= in_block[:, None], axis=2)
         # no point beats itself
-        position = np.arange(len(block))
+        position = np.arange(len(in_block))
         beaten_by[position, len(front) + position] = False
 
         survives = ~beaten_by.any(axis=1)
-        on_front[start : start + _BLOCK] = survives
-        front = np.concatenate([front, block[survives]])
+        on_front[block] = survives
+        front = np.concatenate([front, in_block[survives]])
 
     return on_front
 
