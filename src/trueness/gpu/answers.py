@@ -1,4 +1,4 @@
-"""What can be answered about scores that stay on a device?
+"""Analyses of scores that stay on a device.
 
 ``ON_DEVICE`` has the analyses that are made there, exactly: by sums over the runs of
 equal scores or, for a threshold, by looking closer at the few bins that may hold the
@@ -13,7 +13,7 @@ together are drawn a Poisson number of times whose mean is their number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import unwrap
 from typing import Any, NamedTuple, cast
@@ -50,8 +50,10 @@ from trueness.inference.estimates import (
 )
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes
+from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
+from trueness.metrics.intervals import WILSON_METHOD
 from trueness.ranking.areas import (
     AUC_METHODS,
     REVERSED,
@@ -60,7 +62,7 @@ from trueness.ranking.areas import (
 )
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_bounds
-from trueness.scale.refinement import exact_threshold
+from trueness.scale.refinement import Bound, exact_threshold
 from trueness.threshold.rule import at_threshold as host_at_threshold
 
 CURVE_BINS = 2**17
@@ -120,17 +122,20 @@ def replicated_aucs(
     library = data.library
     xp = library.xp
     seeds = _options.generator(rng).integers(2**31, size=(replicates, 2)).tolist()
-    drawn = []
-    counts = data.labelled_counts
+    count_of_negatives, count_of_positives = data.labelled_counts
+    sums_of_replicates = []
 
     for seed_of_negatives, seed_of_positives in seeds:
-        negatives = _poisson(library, counts[0], seed_of_negatives)
-        positives = _poisson(library, counts[1], seed_of_positives)
+        negatives = _poisson(library, count_of_negatives, seed_of_negatives)
+        positives = _poisson(library, count_of_positives, seed_of_positives)
         negatives_to = xp.cumulative_sum(negatives)
         twice_wins = xp.sum(positives * (2 * negatives_to - negatives))
-        drawn.append(xp.stack([twice_wins, xp.sum(positives), negatives_to[-1]]))
+        sums_of_replicates.append(
+            xp.stack([twice_wins, xp.sum(positives), negatives_to[-1]])
+        )
 
-    sums = library.host(xp.stack(drawn)).astype(np.float64)
+    # one copy to the host for all replicates
+    sums = library.host(xp.stack(sums_of_replicates)).astype(np.float64)
     # a replicate without a class has no AUC
     both_classes = (sums[:, 1] > 0) & (sums[:, 2] > 0)
     twice_wins_of, n_pos, n_neg = sums[both_classes].T
@@ -149,7 +154,12 @@ def _poisson(library: Library, means: Tensor, seed: int) -> Tensor:
 
 
 def average_precision(
-    data: DeviceTally, *, method: str = "wilson", level: float = 0.95, **options: Any
+    data: DeviceTally,
+    *,
+    method: str = "wilson",
+    level: float = 0.95,
+    rng: int | np.random.Generator | None = 0,
+    replicates: int = 2000,
 ) -> Estimate:
     """Return the average precision; the bootstrap and its notes are those of bins."""
     level = _options.fraction(level, "level")
@@ -158,7 +168,11 @@ def average_precision(
 
     def from_bins() -> Estimate:
         estimate: Estimate = unwrap(host_precision)(
-            data.bin(PRECISION_BINS), method=method, level=level, **options
+            data.bin(PRECISION_BINS),
+            method=method,
+            level=level,
+            rng=rng,
+            replicates=replicates,
         )
         return estimate
 
@@ -223,7 +237,7 @@ def log_loss(
 def _proper_score(
     data: DeviceTally, name: str, level: float, clip: float = 0.0
 ) -> ProperScore:
-    """Return a mean loss with its interval; its parts wait."""
+    """Return a mean loss with its interval; its parts are computed when asked for."""
     level = _options.fraction(level, "level")
     ends = _ends_of_labelled(data)
     _check_probabilities(ends, name)
@@ -248,14 +262,15 @@ def _proper_score(
     if data.n_unknown:
         notes_on_labels = unlabelled_notes(data.bin(LOSS_BINS))
 
-    host = host_brier if name == "brier" else host_log_loss
+    analysis_on_host = unwrap(host_brier if name == "brier" else host_log_loss)
     options: dict[str, Any] = {"level": level}
 
     if clip:
         options["clip"] = clip
 
     def parts() -> ScoreParts:
-        of_bins = answer_with_bounds(unwrap(host), (data.bin(LOSS_BINS),), options)
+        bins = data.bin(LOSS_BINS)
+        of_bins = answer_with_bounds(analysis_on_host, (bins,), options)
         of_parts: ScoreParts = of_bins.parts
         return of_parts
 
@@ -273,7 +288,7 @@ def _proper_score(
 
 
 class _Ends(NamedTuple):
-    """Which distinct scores are the lowest and the highest of labelled cases."""
+    """The lowest and the highest score of labelled cases, and where they stand."""
 
     first: int  # places among the distinct scores, ascending
     last: int
@@ -296,7 +311,7 @@ def _ends_of_labelled(data: DeviceTally) -> _Ends:
 
 
 def _check_probabilities(ends: _Ends, name: str) -> None:
-    """Stop where scores are no probabilities."""
+    """Raise an error where scores are no probabilities."""
     if ends.lowest_score >= 0 and ends.highest_score <= 1:
         return
     raise InputError(
@@ -316,13 +331,22 @@ def _counts_at_ends(data: DeviceTally, ends: _Ends) -> Tally:
 
 
 def best_threshold(
-    data: DeviceTally, *aim: Any, method: str = "sweep", **choice: Any
+    data: DeviceTally,
+    maximize: str | Metric | None = None,
+    subject_to: Bound | Iterable[Bound] = (),
+    method: str = "sweep",
+    *,
+    minimize: str | Metric | None = None,
 ) -> Any:
-    """Find the best threshold of all; only bins that may hold it are copied."""
+    """Return the best threshold of all; only bins that may hold it are copied."""
     _options.choice(method, ("sweep",), "method")
-    choice |= dict(zip(("maximize", "subject_to"), aim, strict=False))
     refined = exact_threshold(
-        data, **choice, at_most=THRESHOLD_BINS, batch=COPIED_CASES
+        data,
+        maximize=maximize,
+        subject_to=subject_to,
+        minimize=minimize,
+        at_most=THRESHOLD_BINS,
+        batch=COPIED_CASES,
     )
     return refined.answer
 
@@ -340,14 +364,24 @@ def confusion(data: DeviceTally, threshold: float) -> Confusion:
     )
 
 
-def at_threshold(data: DeviceTally, threshold: float, **options: Any) -> Any:
+def at_threshold(
+    data: DeviceTally,
+    threshold: float,
+    metrics: Iterable[str | Metric] | None = None,
+    *,
+    level: float = 0.95,
+    method: str = WILSON_METHOD,
+) -> Any:
     """Return every metric at a threshold, from the counts of the device."""
     counts = confusion(data, threshold)
+    # the metrics depend on which side of the threshold a case lies, and on no more
     below = np.nextafter(threshold, -np.inf)
     two_scores = Tally(
         [below, threshold], neg=[counts.tn, counts.fp], pos=[counts.fn, counts.tp]
     )
-    return host_at_threshold(data.designed(two_scores), threshold, **options)
+    return host_at_threshold(
+        data.designed(two_scores), threshold, metrics, level=level, method=method
+    )
 
 
 ON_DEVICE: dict[str, Callable[..., Any]] = {
@@ -371,7 +405,7 @@ _METHODS_BY_SUMS = {
 
 
 def _is_sum_over_scores(data: DeviceTally, name: str, options: dict[str, Any]) -> bool:
-    """Return whether an answer is faster on the device, be the scores few."""
+    """Return whether an answer is a few sums, which the device makes fastest."""
     if name not in _METHODS_BY_SUMS or data.n_unknown:
         return False
     return options.get("method") in (None, _METHODS_BY_SUMS[name])

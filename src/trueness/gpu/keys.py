@@ -1,9 +1,9 @@
-"""Which whole numbers stand for scores on a device, in the same order?
+"""Whole numbers that stand for scores on a device, in the same order.
 
-A score's key are its bits as a signed integer, which is in the order of the floats as
-long as they are positive; of negative ones all bits but the sign are turned over. Equal
-scores have equal keys (-0.0 becomes 0.0 first), so that sorting and counting keys is
-sorting and counting scores, exactly.
+The key of a score is its bits as a signed integer, which is in the order of the floats
+as long as they are positive; of negative ones all bits but the sign are turned over.
+Equal scores have equal keys (-0.0 becomes 0.0 first), so that sorting and counting keys
+is sorting and counting scores, exactly.
 
 ``array-api-compat`` gives PyTorch and CuPy the words of the array API standard; what
 the standard lacks is in ``Library``.

@@ -1,10 +1,11 @@
-"""Several scores of the same cases on a device: which AUC is larger?"""
+"""Scores of several classifiers for the same cases on a device, and their AUCs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, final
 
 import numpy as np
@@ -14,8 +15,9 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.data_types import LabelValue
-from trueness.comparison.results import compare_pairs
+from trueness.comparison.results import Comparison, compare_pairs
 from trueness.counts.design import PLAIN, Design
+from trueness.counts.expected_labels import Unlabelled
 from trueness.gpu.keys import (
     Library,
     Tensor,
@@ -44,7 +46,21 @@ CASES_AT_ONCE = 2**24
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class DevicePanel:
-    """Which scores did each classifier give the same labelled cases, on a device?"""
+    """The scores that each classifier gave the same labelled cases, on a device.
+
+    Attributes
+    ----------
+    library : Library
+        PyTorch or CuPy.
+    names : tuple of str
+        The classifiers.
+    scores : list of arrays (n,)
+        The scores of all cases, an array for each classifier.
+    positive : array (n,) of bool
+        Which cases are positive.
+    design : Design
+        How the cases were sampled.
+    """
 
     library: Library
     names: tuple[str, ...]
@@ -58,7 +74,7 @@ class DevicePanel:
         other_arguments: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
-        """Answer for each classifier on the device."""
+        """Return the answer for each classifier, by its name."""
         if analysis.__name__ == "compare_auc":
             return compare_auc(self, *other_arguments, **options)
         answer = ANSWER_ON_DEVICE.load()
@@ -68,9 +84,18 @@ class DevicePanel:
         ]
         return dict(zip(self.names, answers, strict=True))
 
-    def with_design(self, **words: object) -> DevicePanel:
+    def with_design(
+        self,
+        *,
+        sampling: str | None = None,
+        prevalence: float | None = None,
+        unlabelled: Unlabelled | None = None,
+    ) -> DevicePanel:
         """Return the cases with a sampling design, as of a :class:`trueness.Panel`."""
-        return replace(self, design=self.design.with_words(words))
+        design = self.design.with_words(
+            {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
+        )
+        return replace(self, design=design)
 
     @cached_property
     def tallies(self) -> list[DeviceTally]:
@@ -99,15 +124,15 @@ class DevicePanel:
 def device_panel(
     y_true: Tensor | None, scores: Mapping[str, Any], positive: LabelValue
 ) -> DevicePanel:
-    """Take the scores of several classifiers where they are."""
-    first = next(iter(scores.values()))
-    library = library_of(first)
+    """Return the labelled cases of several classifiers, on the device of the scores."""
+    first_column = next(iter(scores.values()))
+    library = library_of(first_column)
     if library is None or y_true is None:
         raise InputError("Several scores on a device need labels on the same device.")
 
     columns = []
     for column in scores.values():
-        check_same_device(first, column)
+        check_same_device(first_column, column)
         if library.name == "torch":
             column = column.detach()
         float_type(column)
@@ -124,12 +149,14 @@ def device_panel(
 
 def compare_auc(
     data: DevicePanel, *, margin: float | None = None, level: float = 0.95
-) -> Any:
-    """Compare areas of the same cases; see :func:`trueness.compare_auc`."""
+) -> Comparison:
+    """Return the differences of AUCs on the same cases, as ``trueness.compare_auc``."""
     _cases.at_least_two(data.names, "compare_auc")
     _cases.both_classes(data, "compare_auc")
     level = _options.fraction(level, "level")
-    n_neg, n_pos = data.n_neg, data.n_pos
+    n_neg = data.n_neg
+    n_pos = data.n_pos
+
     sums = [placement_sums(counts) for counts in data.tallies]
     estimates = [
         auc_from_moments(area.auc, area.of_negatives, area.of_positives, level)
@@ -143,26 +170,30 @@ def compare_auc(
     ]
 
     twice_wins = np.array([area.twice_wins for area in sums], dtype=np.float64)
-    gap = twice_wins[:, None] - twice_wins
+    gap_in_wins = twice_wins[:, None] - twice_wins
     # the placement of a case counts the cases of the other class
     below = [twice_below(counts) for counts in data.tallies]
-    of_positives = [negatives_below for negatives_below, _ in below]
-    of_negatives = [positives_below for _, positives_below in below]
-    down = _difference_powers(data, ~data.positive, of_negatives, -gap / n_neg)
-    up = _difference_powers(data, data.positive, of_positives, gap / n_pos)
+    negatives_below = [negatives for negatives, _ in below]
+    positives_below = [positives for _, positives in below]
+    powers_of_negatives = _difference_powers(
+        data,
+        ~data.positive,
+        placements=positives_below,
+        mean_difference=-gap_in_wins / n_neg,
+    )
+    powers_of_positives = _difference_powers(
+        data,
+        data.positive,
+        placements=negatives_below,
+        mean_difference=gap_in_wins / n_pos,
+    )
 
     def contrast(first: int, second: int) -> Difference:
-        # the influence of a case: twice the difference of its placements, over pairs
-        twice_pairs = 2 * n_neg * n_pos
-        strata = []
-        for size, (squares, fourth_powers) in (
-            (n_neg, down[:, first, second]),
-            (n_pos, up[:, first, second]),
-        ):
-            strata.append(
-                Stratum(size, squares / twice_pairs**2, fourth_powers / twice_pairs**4)
-            )
-
+        """Return the difference of two AUCs, by the numbers of the classifiers."""
+        strata = [
+            _influence_powers(n_neg, powers_of_negatives[:, first, second], n_pos),
+            _influence_powers(n_pos, powers_of_positives[:, first, second], n_neg),
+        ]
         return Difference.between(
             areas[first], areas[second], combine_strata(strata, min(n_neg, n_pos))
         )
@@ -171,34 +202,53 @@ def compare_auc(
     return compare_pairs(values, contrast, margin=margin, paired=True, method="AUC")
 
 
+def _influence_powers(size: int, powers: Floats, size_of_other: int) -> Stratum:
+    """Return the powers of the influence values of one class.
+
+    The influence of a case is twice the difference of its placements, over twice the
+    number of pairs.
+    """
+    twice_pairs = 2 * size * size_of_other
+    squares, fourth_powers = powers
+    return Stratum(size, squares / twice_pairs**2, fourth_powers / twice_pairs**4)
+
+
 def _difference_powers(
-    data: DevicePanel, chosen: Tensor, placements: list[Tensor], mean: Floats
+    data: DevicePanel,
+    of_class: Tensor,
+    *,
+    placements: list[Tensor],
+    mean_difference: Floats,
 ) -> Floats:
     """Return sums of squares and fourth powers of differences of twice the placements.
 
-    Of each pair of classifiers, over the chosen cases; ``placements`` has one array
-    for each classifier, over its distinct scores.
+    Of each pair of classifiers, about the mean difference, over the cases of a class;
+    ``placements`` has one array for each classifier, over its distinct scores. The
+    answer has the squares first: (2, K, K).
     """
     library = data.library
-    number = len(data.names)
-    # where each chosen case stands among the distinct scores of each classifier
+    n_classifiers = len(data.names)
+    # where each of these cases stands among the distinct scores of each classifier
     keys = [
-        keys_of(library, scores[chosen], counts.kind)
+        keys_of(library, scores[of_class], counts.kind)
         for scores, counts in zip(data.scores, data.tallies, strict=True)
     ]
 
-    total = np.zeros((2, number, number))
+    total = np.zeros((2, n_classifiers, n_classifiers))
     for start in range(0, library.size(keys[0]), CASES_AT_ONCE):
         block = slice(start, start + CASES_AT_ONCE)
-        twice = []
+        placements_of_cases = []
         for classifier, counts in enumerate(data.tallies):
-            at = library.xp.searchsorted(counts.keys, keys[classifier][block])
-            twice.append(placements[classifier][at])
-        for i in range(number):
-            for j in range(i + 1, number):
-                difference = library.cast(twice[i] - twice[j], "float64")
-                square = (difference - float(mean[i, j])) ** 2
-                total[0, i, j] += float(library.xp.sum(square))
-                total[1, i, j] += float(library.xp.sum(square * square))
+            places = library.xp.searchsorted(counts.keys, keys[classifier][block])
+            placements_of_cases.append(placements[classifier][places])
 
+        for i, j in combinations(range(n_classifiers), 2):
+            difference = library.cast(
+                placements_of_cases[i] - placements_of_cases[j], "float64"
+            )
+            square = (difference - float(mean_difference[i, j])) ** 2
+            total[0, i, j] += float(library.xp.sum(square))
+            total[1, i, j] += float(library.xp.sum(square * square))
+
+    # only i < j was filled; the powers of j - i are those of i - j
     return np.asarray(total + total.transpose(0, 2, 1))

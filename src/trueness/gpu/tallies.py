@@ -1,4 +1,4 @@
-"""How many cases of each class showed each score, counted on the device?
+"""Counts of the cases of each class at each distinct score, made on the device.
 
 ``device_tally`` sorts once. The class of a case travels in the last bits of its key,
 so that one sort of whole numbers puts both in order; float64 keys have no bits to
@@ -24,6 +24,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.data_types import LabelValue
 from trueness._core.imports import HigherFunction
 from trueness.counts.design import LEFT_OUT, PLAIN, Design
+from trueness.counts.expected_labels import Unlabelled
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.keys import (
     KEY_TYPES,
@@ -90,9 +91,17 @@ class DeviceTally:
         """Answer on the device, or from bins with bounds."""
         return ANSWER_ON_DEVICE.load()(analysis, self, other_arguments, options)
 
-    def with_design(self, **words: object) -> DeviceTally:
+    def with_design(
+        self,
+        *,
+        sampling: str | None = None,
+        prevalence: float | None = None,
+        unlabelled: Unlabelled | None = None,
+    ) -> DeviceTally:
         """Return the cases with a sampling design, as of a :class:`trueness.Tally`."""
-        design = self.design.with_words(words)
+        design = self.design.with_words(
+            {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
+        )
         if design.unlabelled != LEFT_OUT:
             raise InputError(
                 "Labels that are missing at random need counts on the host, or bins.",
@@ -195,9 +204,10 @@ class DeviceTally:
         keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
         last_of_ties = _last_of_equal(self.library, keys)
 
-        with_unknown = max(len(self.counts), len(other.counts))
-        of_both = [_with_rows(part, with_unknown) for part in (self, other)]
-        counts = xp.concat(of_both, axis=1)[:, order]
+        # a third row where either has cases without a label
+        rows = max(len(self.counts), len(other.counts))
+        counts_of_both = [_with_rows(self, rows), _with_rows(other, rows)]
+        counts = xp.concat(counts_of_both, axis=1)[:, order]
 
         return DeviceTally(
             library=self.library,
@@ -222,15 +232,16 @@ class DeviceTally:
 
     def _equal_parts(self, number: int) -> list[int]:
         """Return the distinct scores at which equal parts of all cases begin."""
-        cases_to = self.library.xp.sum(self.running_counts, axis=0)
-        size = -(-self.n // number)
+        xp = self.library.xp
+        cases_to = xp.sum(self.running_counts, axis=0)
+        part_size = math.ceil(self.n / number)
         # the first case of each part but the first, numbered from the lowest score on
-        case = self.library.xp.arange(size, self.n, size, device=self.keys.device) + 1
-        at = self.library.host(self.library.xp.searchsorted(cases_to, case))
+        first_cases = xp.arange(part_size, self.n, part_size, device=self.keys.device)
+        starts = self.library.host(xp.searchsorted(cases_to, first_cases + 1))
 
         # a score where two parts begin more than fills a bin, and has its own
-        heavy = at[1:][at[1:] == at[:-1]]
-        return [*at.tolist(), *(heavy + 1).tolist()]
+        heavy = starts[1:][starts[1:] == starts[:-1]]
+        return [*starts.tolist(), *(heavy + 1).tolist()]
 
     def _places(self, keys: Sequence[int]) -> list[int]:
         """Return how many distinct scores are below each key."""
@@ -265,9 +276,11 @@ class DeviceTally:
             keys.append(key_at_least(float(np.nextafter(high, np.inf)), self.kind))
 
         places = self._places(keys)
-        parts = [slice(*pair) for pair in zip(places[::2], places[1::2], strict=True)]
+        parts = [
+            slice(begin, end)
+            for begin, end in zip(places[::2], places[1::2], strict=True)
+        ]
         xp = self.library.xp
-
         counts = xp.concat([self.counts[:, part] for part in parts], axis=1)
 
         return replace(
@@ -405,7 +418,6 @@ def _sort_cases(
 
     number_of_classes = 2 if labels.known is None else 3
     class_bits = 1 if labels.known is None else 2
-
     keys = keys_of(library, scores, kind, lowest=lowest)
 
     if kind == "float64":
@@ -440,20 +452,21 @@ def _packing(
     if KEY_TYPES[kind] == "int16":
         return "int32", 0
 
-    first = key_at_least(lowest, kind)
-    last = key_at_least(highest, kind)
+    lowest_key = key_at_least(lowest, kind)
+    highest_key = key_at_least(highest, kind)
+    # the numbers from -room to room - 1 leave the last bits of 32 to the class
     room = 2 ** (31 - class_bits)
-    if -room <= first and last < room:
+    if -room <= lowest_key and highest_key < room:
         return "int32", 0
-    if last - first < 2 * room:
-        return "int32", first + room
+    if highest_key - lowest_key < 2 * room:
+        return "int32", lowest_key + room
     return "int64", 0
 
 
 def read_labels(
     library: Library, labels: Tensor | None, scores: Tensor, positive: LabelValue
 ) -> DeviceLabels:
-    """Return which cases are positive, and which have a label; NaN is none."""
+    """Return which cases are positive, and which have a label, as NaN is none."""
     xp = library.xp
 
     if labels is None:
