@@ -7,6 +7,7 @@ Colours come from the style sheet by class: light, dark and print need one drawi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,15 +19,20 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
 from trueness._core.figures import Axis, few_points
+from trueness.findings.records import Table
 
+# lengths in units of the drawing, which the page stretches to its column
 WIDTH, HEIGHT = 360, 320
+# margins around the plot
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
 TEXT = 16  # height of a line of text
 LETTER = 6  # width of a letter of a tick
-UNSEEN = 0.3  # of a unit: lines may be off by so much
-COLOURS = 8
+UNSEEN = 0.3  # lines may be off by so much
+
+COLOURS = 8  # in the style sheet
 
 Tick = tuple[float, str]
+Drawn = tuple[Markup, Table]  # the drawing, and its numbers as a table
 
 
 @final
@@ -51,6 +57,7 @@ class Axes:
         if self.bare:
             return RIGHT + self.names_width
         longest = max((len(label) for _, label in self.numbers_of_y), default=0)
+        # the title of the axis takes 26 units before the numbers
         return max(LEFT, 26 + LETTER * longest)
 
     @property
@@ -61,9 +68,10 @@ class Axes:
     @cached_property
     def numbers_of_x(self) -> Sequence[Tick]:
         """Return the numbers on the horizontal axis, or the names that stand there."""
-        wide = WIDTH - LEFT - RIGHT
-        about = max(3, round(5 * (self.right - self.left) / wide))
-        return _that_fit(self.x_ticks) or ticks(*self.x, about=min(about, 5))
+        # five on a plot of the usual width, and never fewer than three
+        usual_width = WIDTH - LEFT - RIGHT
+        number = round(5 * (self.right - self.left) / usual_width)
+        return _that_fit(self.x_ticks) or ticks(*self.x, about=min(max(number, 3), 5))
 
     @cached_property
     def numbers_of_y(self) -> Sequence[Tick]:
@@ -105,19 +113,19 @@ def _that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
     if not named_ticks:
         return ()
     longest = max(len(label) for _, label in named_ticks)
-    room = (WIDTH - LEFT - RIGHT) // (LETTER * (longest + 1))
-    step = -(-len(named_ticks) // max(room, 1))
+    most_names = (WIDTH - LEFT - RIGHT) // (LETTER * (longest + 1))
+    step = math.ceil(len(named_ticks) / max(most_names, 1))
     return named_ticks[::step]
 
 
 def _fraction(values: ArrayLike, low: float, high: float) -> Array:
-    """Return how far values lie between both ends."""
-    x = np.asarray(values, dtype=np.float64)
+    """Return how far values lie between both ends: 0 at the low one, 1 at the high."""
+    numbers = np.asarray(values, dtype=np.float64)
     scale = 1.0
     if max(abs(low), abs(high)) > 1e307:
         scale = 0.125  # in eighths, where the distance of the ends would overflow
     length = (high * scale - low * scale) or 1.0
-    return (x * scale - low * scale) / length
+    return (numbers * scale - low * scale) / length
 
 
 def element(
@@ -148,9 +156,9 @@ def segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return element("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
-def text(kind: str, x: float, y: float, words: str) -> Markup:
-    """Write words at a place on the paper."""
-    return element("text", kind, words, x=x, y=y)
+def text(kind: str, x: float, y: float, content: str) -> Markup:
+    """Write a text at a place on the paper."""
+    return element("text", kind, content, x=x, y=y)
 
 
 def drawing(
@@ -160,12 +168,13 @@ def drawing(
 
     ``scale`` tells the script of a page that the horizontal axis is not linear.
     """
+    # the script turns values into places by these: ends of the axes, edges of the plot
     ranges = " ".join(f"{end:.9g}" for end in (*axes.x, *axes.y))
-    plot = f"{axes.left} {TOP} {axes.right} {axes.height - BOTTOM}"
-    places = {"data_ranges": ranges, "data_plot": plot}
+    edges = f"{axes.left} {TOP} {axes.right} {axes.height - BOTTOM}"
+    attributes = {"data_ranges": ranges, "data_plot": edges}
     if scale:
-        places["data_scale"] = scale
-    return picture(axes.height, description, [*_frame(axes), *marks], data=places)
+        attributes["data_scale"] = scale
+    return picture(axes.height, description, [*_frame(axes), *marks], data=attributes)
 
 
 def picture(
@@ -176,7 +185,7 @@ def picture(
     width: float = WIDTH,
     data: Mapping[str, str] | None = None,
 ) -> Markup:
-    """Put marks into one drawing of this size."""
+    """Return one drawing of these marks; a script reads the attributes ``data``."""
     attributes = {"viewBox": f"0 0 {width:.0f} {height:.0f}", "role": "img"}
     attributes |= {"aria_label": description, **(data or {})}
     return element("svg", "figure", Markup("").join(marks), **attributes)
@@ -242,8 +251,14 @@ def line(
     data: str = "",
     shape: str = "line",
 ) -> Markup:
-    """Draw a curve, or fill the region whose corners it joins: an area."""
-    path = _path(axes, x, y) + ("Z" if shape == "area" else "")
+    """Draw a curve through these points, or fill the region that it encloses.
+
+    ``shape`` is ``"line"`` or ``"area"``; ``data`` is the number of the classifier that
+    the page shows it for.
+    """
+    path = _path(axes, x, y)
+    if shape == "area":
+        path += "Z"  # back to the first point
     return element("path", f"{shape} {kind}", data_model=data or None, d=path)
 
 
@@ -251,9 +266,10 @@ def area(
     axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, kind: str, data: str = ""
 ) -> Markup:
     """Fill what lies between two curves."""
-    xs = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
-    ys = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
-    return line(axes, xs, ys, kind, data, "area")
+    # along the upper curve, and back along the lower one
+    across = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
+    up = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    return line(axes, across, up, kind, data, "area")
 
 
 def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
