@@ -102,20 +102,25 @@ def _flat(answers: _Answers, name: str) -> list[tuple[str, Any]]:
 
 
 def _numbers(key: str, record: Record) -> dict[str, float]:
-    """Give the numbers of a record that can be metrics."""
-    found = {}
+    """Return the finite numbers of a record, which can be metrics, by their names."""
+    numbers: dict[str, float] = {}
     if isinstance(record, Estimate):
-        ends = {"": record.value, "_low": record.low, "_high": record.high}
-        found = {f"{key}{end}": float(v) for end, v in ends.items()}
+        numbers = {
+            key: float(record.value),
+            f"{key}_low": float(record.low),
+            f"{key}_high": float(record.high),
+        }
     else:
-        for part, value in record.to_dict().items():
-            held = getattr(record, part, None)
-            if isinstance(held, Estimate):
-                found |= _numbers(f"{key}_{part}", held)
+        for field, value in record.to_dict().items():
+            field_value = getattr(record, field, None)
+            if isinstance(field_value, Estimate):
+                numbers |= _numbers(f"{key}_{field}", field_value)
             elif isinstance(value, int | float) and not isinstance(value, bool):
-                found[key if part == "value" else f"{key}_{part}"] = float(value)
+                # the value of a record goes by the name of the record
+                name = key if field == "value" else f"{key}_{field}"
+                numbers[name] = float(value)
 
-    return {k: v for k, v in found.items() if np.isfinite(v)}
+    return {name: number for name, number in numbers.items() if np.isfinite(number)}
 
 
 class Evaluator(ModelEvaluator):  # type: ignore[misc]
@@ -161,15 +166,19 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
 
 
 def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
-    """Give one score per case: given ones, probabilities, or what the model says."""
-    given = predictions if predictions is not None else dataset.predictions_data
-    if given is not None:
-        score = np.asarray(given)
-        return score[:, -1] if score.ndim == 2 else score
+    """Return one score for each case: a prediction that is there, or the model's own.
 
-    raw = model.get_raw_model() if hasattr(model, "get_raw_model") else model
-    if hasattr(raw, "predict_proba"):
-        return np.asarray(raw.predict_proba(dataset.features_data))[:, -1]
+    Where each class has a column, the last one is that of the positives.
+    """
+    if predictions is None:
+        predictions = dataset.predictions_data
+    if predictions is not None:
+        scores = np.asarray(predictions)
+        return scores[:, -1] if scores.ndim == 2 else scores
+
+    classifier = model.get_raw_model() if hasattr(model, "get_raw_model") else model
+    if hasattr(classifier, "predict_proba"):
+        return np.asarray(classifier.predict_proba(dataset.features_data))[:, -1]
     return np.asarray(model.predict(dataset.features_data))
 
 

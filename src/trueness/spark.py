@@ -106,7 +106,7 @@ class Evaluator(_Base):
 
 
 def _scored(dataset: Any, label: str, score: str) -> Any:
-    """Give label and score alone; of a vector, its last entry is the score."""
+    """Return label and score alone; of a vector, its last entry is the score."""
     from pyspark.ml.functions import vector_to_array
     from pyspark.sql import functions
 

@@ -112,7 +112,7 @@ class Guard:
         return PlainTextResponse(UNKNOWN_SESSION, 403)
 
     def _from_own_page(self, request: Request) -> bool:
-        """Does it come from a page of this server, or from no page at all?"""
+        """Return whether a page of this server asks, or no page at all."""
         origin = request.headers.get("origin")
         if origin is not None:
             return origin in {f"http://{address}" for address in self.addresses}
@@ -138,7 +138,7 @@ class Guard:
 
 
 def _is_public(request: Request) -> bool:
-    """Is this an empty page, or one of its scripts and styles?"""
+    """Return whether this is an empty page, or one of its scripts and styles."""
     path = request.url.path
     public_paths = path in PUBLIC_PAGES or path.startswith(PUBLIC_FOLDER)
     return public_paths and request.method in ("GET", "HEAD")

@@ -164,7 +164,7 @@ class DataChoice:
 
     @property
     def is_long(self) -> bool:
-        """Has a table of judges a row for each verdict?"""
+        """Return whether a table of judges has a row for each verdict."""
         return self.kind == "judges" and self.verdicts.verdict is not None
 
     @property
@@ -558,7 +558,7 @@ def _with_guesses(data: DataChoice) -> DataChoice:
 
 
 def _guess_rule(source: Source, taken: set[str | None]) -> str:
-    """Which column says in words what a leaf is?"""
+    """Return the column that says in words what a leaf is, if there is one."""
     for name in named_like(source.table, ("rule",)):
         if name not in taken:
             return name
@@ -730,12 +730,13 @@ def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
 
 
 def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Which column is called like this?"""
-    return tuple(c for c in table.kinds if c.lower() in names)[:1]
+    """Return the first column that has one of these names, if there is one."""
+    matching = [column for column in table.kinds if column.lower() in names]
+    return tuple(matching[:1])
 
 
 def guess_kind(source: Source) -> str:
-    """Are these scores with labels or without, tests, leaves of a tree, or attempts?"""
+    """Return the kind of data: scores, labelled or not, tests, leaves or attempts."""
     names = {c.lower() for c in source.types}
     if names & {*PASSED} and names & {*ITEMS}:
         return "systems"
@@ -758,7 +759,7 @@ def guess_kind(source: Source) -> str:
 
 
 def _has_label(table: DataTable) -> bool:
-    """Is one column beyond doubt that of the labels?"""
+    """Return whether one column is beyond doubt that of the labels."""
     try:
         find_label(table, set())
     except InputError:
@@ -767,7 +768,7 @@ def _has_label(table: DataTable) -> bool:
 
 
 def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
-    """Which column is called like weights, and can hold them?"""
+    """Return the column that is called like weights, and can hold them."""
     for name, kind in source.types.items():
         is_number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
         is_called_so = name.lower() in WEIGHT_NAMES and name not in taken
@@ -783,7 +784,7 @@ def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
 
 
 def field_of(error: InputError | NotEnoughCases, default: str) -> str:
-    """Which field of the page is an error about?"""
+    """Return the field of the page that an error is about."""
     option = error.option or default
     return FORM_NAMES.get(option, option)
 

@@ -365,7 +365,7 @@ def too_many_columns(typed: str, columns: int) -> str:
 
 
 def is_unread(kind: str) -> bool:
-    """Is this a type of DuckDB whose values are never read: nested, or bytes?"""
+    """Return whether values of this type of DuckDB are never read: nested, or bytes."""
     nested = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT")
     return kind.startswith(nested) or kind.endswith("]")
 

@@ -50,7 +50,7 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Is there nothing to wait for?"""
+        """Return whether there is nothing to wait for."""
         return self.finished.is_set()
 
     # what a display of progress has

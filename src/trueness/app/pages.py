@@ -137,7 +137,7 @@ def query_of(address: Address) -> str:
 
 
 def sections_of(address: Address) -> list[str]:
-    """Which sections can there be, for this kind of data?"""
+    """Return the sections that there can be, for this kind of data."""
     if address.chosen is None:
         return []
     if address.kind != "scores":
@@ -315,7 +315,7 @@ def _range_around(prevalence: float) -> str:
 
 
 def asks(address: Address, key: str) -> bool:
-    """Does the address ask the question that a section waits for?"""
+    """Return whether the address asks the question that a section waits for."""
     of_all_cases, of_groups = separate_constraints(address.analysis_options.subject_to)
 
     if key == "zones":

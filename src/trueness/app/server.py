@@ -357,7 +357,7 @@ class Workbench:
 
 
 def _files_of(address: Address) -> list[str]:
-    """Which files can be taken away of such data?"""
+    """Return the files that can be downloaded of such data."""
     if address.kind in pages.NO_REPORT:
         return []
 
@@ -415,7 +415,7 @@ class JobKey:
 
 
 def _job_key(address: Address, key: str, quick: bool = False) -> JobKey:
-    """What does an answer depend on?"""
+    """Return all that an answer depends on."""
     return JobKey(key, quick, address.data, answers.depends(address, key))
 
 
@@ -446,7 +446,7 @@ def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageS
 
 
 def _has_labels(counts: Panel | Tally) -> bool:
-    """Has any case a label?"""
+    """Return whether any case has a label."""
     return bool(counts.n_pos + counts.n_neg)
 
 
@@ -578,7 +578,11 @@ def _in_address(host: str) -> str:
 
 
 def _names(host: str) -> tuple[str, ...]:
-    """Under which names may this server be asked? All of this machine if others may."""
+    """Return the names that this server answers to.
+
+    They are those of this machine for itself, or all of its names where the host lets
+    other machines ask.
+    """
     shown = _in_address(host)
     if shown in LOCAL_HOSTS:
         return LOCAL_HOSTS

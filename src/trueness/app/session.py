@@ -400,7 +400,7 @@ def findings(counted: Counted, address: Address, quick: bool = False) -> Subject
 
 
 def depends(address: Address, key: str) -> SectionKey:
-    """What does a section, or a file, depend on beside the counts?"""
+    """Return what a section, or a file, depends on beside the counts."""
     if key == "count":
         return SectionKey(key)
 
@@ -470,10 +470,14 @@ def _section_if_possible(
 
 
 def unmet(counted: Counted, address: Address) -> dict[str, str]:
-    """Which constraint cannot be met together with those before it, and why?"""
-    constraints = address.analysis_options.subject_to
+    """Return what is wrong with the first constraint that cannot be met, by its field.
 
-    last_problem: dict[str, str] = {}
+    It cannot be met together with those before it. Empty where all can be met.
+    """
+    constraints = address.analysis_options.subject_to
+    problem: dict[str, str] = {}
+
+    # with fewer and fewer constraints, until those that are left can be met
     for number in range(len(constraints), 0, -1):
         analysis_options = replace(
             address.analysis_options, subject_to=constraints[:number]
@@ -483,11 +487,11 @@ def unmet(counted: Counted, address: Address) -> dict[str, str]:
                 counted, replace(address, analysis_options=analysis_options)
             )
         except (Infeasible, InputError) as err:
-            last_problem = {f"subject_to_{number - 1}": page_text(err)}
+            problem = {f"subject_to_{number - 1}": page_text(err)}
         else:
             break
 
-    return last_problem
+    return problem
 
 
 def _check_feasible(counted: Counted, address: Address) -> None:
@@ -595,7 +599,7 @@ def _probability(
 def rates(
     counted: Counted, address: Address
 ) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
-    """What is the true rate of each system, of which counts, and which is better?"""
+    """Return the true rate of each system, its counts, and how the systems compare."""
     labelled = address.data.verdicts.labelled
     groups: Mapping[Any, Any] = counted.groups or {nogold.ALL: counted.data}
     panels = {str(system): panel for system, panel in groups.items()}
@@ -659,7 +663,7 @@ def trusted_leaves(counted: Counted, address: Address) -> Finding:
 
 
 def combines(address: Address) -> bool:
-    """Are there several classifiers, on independent whole cases?"""
+    """Return whether there are several classifiers, on independent whole cases."""
     several = address.kind == "scores" and len(address.columns) > 1
     return several and not address.data.design_columns
 

@@ -95,7 +95,7 @@ def choose(
 
 
 def _is_about_counts(source: Source, request: Request) -> bool:
-    """Does the file hold counts, whose columns need not be named?"""
+    """Return whether the file holds counts, whose columns need not be named."""
     # the columns that a request names may be those of the cases that were counted
     named = {request.label, *request.scores} & set(source.types)
     only_the_score = {str(name).lower() for name in named} <= {"score"}
@@ -117,7 +117,7 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
 
 
 def looks_counted(source: Source, request: Request) -> str | None:
-    """Which column, that nobody named, looks like numbers of cases?"""
+    """Return the column that nobody named and that looks like numbers of cases."""
     if request.count is not None:
         return None
 
@@ -262,7 +262,7 @@ MOST_CLASSES = 30  # of a label that is answered class by class
 
 
 def classes_of(data: FileData) -> dict[Any, str]:
-    """Which score belongs to which class, when the label has more than two values?
+    """Return the score of each class, where the label has more than two values.
 
     A column belongs to a class that it is called after: ``cat``, ``p_cat``,
     ``cat_score``. Empty when the label has two values or a positive one was named.
@@ -299,7 +299,7 @@ def classes_of(data: FileData) -> dict[Any, str]:
 
 
 def _is_called_after(score: str, class_name: str) -> bool:
-    """Is the class the whole name of a column, or a word at one of its ends?"""
+    """Return whether a column is named after a class: by its whole name, or one end."""
     column = score.lower()
     word = class_name.lower()
     words_of_column = re.split(r"[^0-9a-z]+", column)

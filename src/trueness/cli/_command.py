@@ -96,7 +96,7 @@ def _repeat_options(words: Sequence[str], options: Mapping[str, Any]) -> Iterato
 
 
 def _takes_numbers(option: Any) -> bool:
-    """Is this an option for several whole numbers?"""
+    """Return whether this is an option for several whole numbers."""
     return getattr(option, "multiple", False) and option.metavar == "NUMBER"
 
 

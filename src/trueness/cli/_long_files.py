@@ -23,7 +23,7 @@ def refuse_long_file(source: Source, request: Request, compares: bool = False) -
 
 
 def long_file_of(source: Source, request: Request) -> LongTable | None:
-    """Is this a long file of which nobody said that rows belong together?"""
+    """Return the table if cases have several rows, and nobody said so; else None."""
     if request.label is None or not _is_asked(source, request):
         return None
     with reading():
@@ -33,7 +33,7 @@ def long_file_of(source: Source, request: Request) -> LongTable | None:
 
 
 def _is_asked(source: Source, request: Request) -> bool:
-    """Could cases be counted several times, and is the file not too large to look?"""
+    """Return whether cases may be counted twice, in a file small enough to look."""
     if request.cluster or request.count:
         return False
     path = Path(source.name)

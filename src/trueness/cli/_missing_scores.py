@@ -103,7 +103,7 @@ def _lines_that_lack(records: Any, places: Sequence[int]) -> list[int]:
 
 
 def _lacks(record: Sequence[str], places: Sequence[int]) -> bool:
-    """Has this record no number in one of these places?"""
+    """Return whether this record lacks a number in one of these places."""
     for place in places:
         # a line may end before the score
         word = record[place].strip() if place < len(record) else ""

@@ -387,7 +387,7 @@ def error_text(err: BaseException) -> str:
 
 
 def _is_out_of_memory(err: BaseException) -> bool:
-    """Is there too little memory, of the machine or of the engine?"""
+    """Return whether memory is short, that of the machine or of the engine."""
     is_of_engine = is_of_library(err, "duckdb", "OutOfMemoryException")
     return isinstance(err, MemoryError) or is_of_engine
 

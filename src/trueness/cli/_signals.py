@@ -51,7 +51,7 @@ def exit_code() -> int:
 
 
 def was_asked_to_end(error: BaseException) -> bool:
-    """Is this error what became of Ctrl-C or SIGTERM?"""
+    """Return whether this error is what became of Ctrl-C or SIGTERM."""
     if _RECEIVED or isinstance(error, KeyboardInterrupt):
         return True
     is_interrupt = is_of_library(error, "duckdb", "InterruptException")

@@ -64,12 +64,12 @@ class Source:
 
     @property
     def types(self) -> dict[str, str]:
-        """Which columns has it, and of which types?"""
+        """Return the type of each column, by its name."""
         return self.table.types
 
     @property
     def is_text(self) -> bool:
-        """Is it one CSV file, whose columns could be kept as they are written?"""
+        """Return whether it is one CSV file, whose text columns can stay as written."""
         return Path(self.path).is_file() and bool(_TEXT.search(self.path.lower()))
 
     @property
@@ -87,7 +87,7 @@ class Source:
         return self.table.distinct(column, max_values)
 
     def reads_as(self, column: str) -> str:
-        """What do the words of a column of text mean: numbers, labels or neither?"""
+        """Return what a column of text holds: numbers, labels or neither."""
         return self.table.reads_as(column)
 
     def as_truth(self, column: str) -> list[str]:
@@ -104,7 +104,7 @@ class Source:
         return [f"Column {column!r}: {names_of(spellings)} read as true and false."]
 
     def few_words(self, columns: Iterable[str]) -> str:
-        """Which columns would hold numbers, but for a few words?"""
+        """Return the columns that would hold numbers, but for a few words."""
         sentences = ""
         for name in columns:
             if self.types[name] != "VARCHAR":
@@ -205,12 +205,12 @@ def sample_path(file: str) -> str:
 
 
 def is_there(file: str) -> bool:
-    """Does this name a sample, or files that exist?"""
+    """Return whether this names a sample, or files that exist."""
     return file.startswith(SAMPLE) or (is_local(file) and Path(file).exists())
 
 
 def is_local(file: str) -> bool:
-    """Does this name files here, and neither a sample, an address nor a stream?"""
+    """Return whether this names files here, and no sample, address or stream."""
     return file != "-" and "://" not in file and not file.startswith(SAMPLE)
 
 
@@ -296,7 +296,7 @@ def _similar_name(path: Path) -> str:
 
 
 def _fits_in_memory(path: Path) -> bool:
-    """Is a file small enough to be read once, and not once a question?"""
+    """Return whether a file is so small that it is read once for all questions."""
     size = path.stat().st_size
     if path.suffix.lower() in _COMPRESSED:
         size *= _LARGER_UNPACKED

@@ -111,7 +111,7 @@ def _request_of(contract: Contract) -> Request:
 
 
 def holds_counts(rows: Any, label: str | None) -> bool:
-    """Are these counts, and not cases with a label of this name?"""
+    """Return whether these are counts, and not cases with a label of this name."""
     return are_counts(rows.columns) and label not in rows.columns
 
 
@@ -538,12 +538,12 @@ def _predictions_of_first_contract(arguments: Sequence[str]) -> str:
 
 
 def _is_requirement(word: str) -> bool:
-    """Is this a sentence such as "auc >= 0.7", and no file?"""
+    """Return whether this is a sentence such as "auc >= 0.7", and no file."""
     return any(sign in word for sign in "<>") and not Path(word).exists()
 
 
 def _is_contract(word: str) -> bool:
-    """Is this the name of a contract?"""
+    """Return whether this is the name of a contract."""
     return Path(word).suffix.lower() == ".toml"
 
 

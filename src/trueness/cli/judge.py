@@ -136,7 +136,7 @@ def data_of_judges(
     seed: int,
     cluster: str | None = None,
 ) -> FileData:
-    """Which columns hold verdicts and labels, and which value means yes?"""
+    """Return the columns of verdicts and labels, and the value that means yes."""
     known(source, label, "--label")
     known(source, cluster, "--cluster")
 
@@ -175,7 +175,7 @@ def data_of_judges(
 
 
 def for_verdicts(data: FileData, yes: str | None) -> str | None:
-    """Is the word for yes one of the verdicts, or of the labels only?"""
+    """Return the word for yes if it is a verdict; None if only labels have it."""
     source = data.source
     label = data.request.label
     are_words = any(source.types[name] == "VARCHAR" for name in data.request.scores)
@@ -185,7 +185,7 @@ def for_verdicts(data: FileData, yes: str | None) -> str | None:
 
 
 def _is_value(source: Source, label: str, positive: str | None) -> bool:
-    """Is the word for yes a value of a label that holds numbers or truth values?"""
+    """Return whether a label of numbers or truth values has this word for yes."""
     return positive is not None and any(
         str(v).lower() == positive.lower() for v in source.distinct(label, 2)
     )
@@ -512,7 +512,7 @@ def _chart(rates: Mapping[str, Rate]) -> Any:
 def rates_of(
     panels: Mapping[str, Panel], labelled: str | None, level: float, seed: int
 ) -> dict[str, Rate]:
-    """What is the true rate of each system that has enough labels or judges?"""
+    """Return the true rate of each system that has enough labels or judges."""
 
     def rate(panel: Panel) -> Rate:
         return prevalence(panel, labelled=labelled, level=level, rng=seed)
@@ -570,7 +570,7 @@ def compared_of(
 
 
 def _paired(data: FileData, item: str) -> bool:
-    """Does each item occur once in a system, with labels in all of them?"""
+    """Return whether each item occurs once in a system, with labels in all of them."""
     request = data.request
     # repeats of an item are no pairs
     if (

@@ -46,7 +46,7 @@ class NewWatch:
 
     @property
     def is_asked_for(self) -> bool:
-        """Was any of this typed?"""
+        """Return whether any of this was typed."""
         bounds = (self.threshold, self.at_least, self.at_most, self.near)
         others = (self.metric, self.baseline, self.false_alarms)
         return any(value is not None for value in (*bounds, *others))

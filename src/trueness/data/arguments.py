@@ -145,7 +145,7 @@ def _of_arrays(
 
 
 def _is_requirement(argument: object) -> bool:
-    """Is this a sentence such as "auc >= 0.8", and no file?"""
+    """Return whether this is a sentence such as "auc >= 0.8", and no file."""
     return isinstance(argument, str) and any(sign in argument for sign in "<>")
 
 
@@ -160,12 +160,12 @@ def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
 
 
 def _is_our_own(value: object) -> bool:
-    """Is this a value of this package, such as a tally or an answer?"""
+    """Return whether this is a value of this package, such as a tally or an answer."""
     return type(value).__module__.startswith("trueness.")
 
 
 def _is_model(data: object) -> bool:
-    """Is this a classifier with the methods of scikit-learn?"""
+    """Return whether this is a classifier with the methods of scikit-learn."""
     return hasattr(data, "predict_proba") or hasattr(data, "decision_function")
 
 
@@ -206,7 +206,7 @@ def _of_model(
 
 
 def _positive_label(truth: Column, positive: LabelValue) -> Any:
-    """Which label counts as positive, among these?"""
+    """Return the label that counts as positive, among these."""
     with cleaning.listening():  # the labels are read once more when they are counted
         return cleaning.read_label_column(
             column(truth, "y_true"), positive, "y_true"
@@ -249,14 +249,14 @@ def _needs(name: str, takes: str, what_was_passed: str) -> InputError:
 
 
 def _is_column(x: object) -> bool:
-    """Could this be the labels or the scores of cases?"""
+    """Return whether this could be the labels or the scores of cases."""
     if isinstance(x, (str, bytes)) or _is_our_own(x):
         return False
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
 
 
 def _is_one_column(arguments: list[Any]) -> bool:
-    """Do the arguments begin with one column, and not with several?"""
+    """Return whether the arguments begin with one column, and not with several."""
     first = arguments[0]
     if isinstance(first, Mapping) or is_frame(first) or np.ndim(first) != 1:
         return False
@@ -264,7 +264,7 @@ def _is_one_column(arguments: list[Any]) -> bool:
 
 
 def _leading_columns(arguments: list[Any]) -> int:
-    """How many of the arguments are scores of several classifiers?"""
+    """Return how many of the arguments are scores of several classifiers."""
     # scores of the same cases are columns of the same length
     sizes = [_size_of_column(argument) for argument in arguments]
     for number, size in enumerate(sizes):
@@ -440,7 +440,7 @@ def _refuse_long_table(
 
 
 def _is_quick_to_look_at(data: Any) -> bool:
-    """Can all columns be read at little cost, or is it a query or a large frame?"""
+    """Return whether all columns can be read at little cost."""
     if isinstance(data, Mapping) or _is_relation(data):
         return True
     frame = open_frame(data)
@@ -526,7 +526,7 @@ def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
 
 
 def _does_without(name: str, keywords: Words) -> bool:
-    """Is there an answer without labels, or are they expected from a map?"""
+    """Return whether there is an answer without labels, or a map expects them."""
     unlabelled = keywords.get("unlabelled")
     labels_expected = unlabelled is not None and not isinstance(unlabelled, str)
     return name in _ANSWERS_WITHOUT or labels_expected
@@ -559,7 +559,7 @@ def _odd_words(data: Any, table: DataTable) -> str:
 
 
 def _is_relation(data: object) -> bool:
-    """Is this a file or a table that DuckDB has opened?"""
+    """Return whether this is a file or a table that DuckDB has opened."""
     return is_of_library(data, "duckdb", "DuckDBPyRelation")
 
 
@@ -573,7 +573,7 @@ def table_of(data: Any) -> DataTable:
 
 
 def _guess_for(name: str, takes: str) -> Guess:
-    """How are the scores of this analysis found, where nobody names them?"""
+    """Return how the scores of this analysis are found, where nobody names them."""
     if name in _OF_VERDICTS:
         return _tests
     if name in _ONE_SCORE and takes != "panel":

@@ -137,7 +137,7 @@ def one_spelling(values: Sequence[Any]) -> list[Any]:
 
 
 def is_missing_word(value: LabelValue) -> bool:
-    """Is this a word that stands for a missing value?"""
+    """Return whether this is a word that stands for a missing value."""
     return folded(value) in MISSING
 
 
@@ -404,14 +404,14 @@ def read_label_column(values: Array, positive: LabelValue, what: str) -> Labels:
 
 
 def has_text(values: Array) -> bool:
-    """Is there text in this column?"""
+    """Return whether there is text in this column."""
     if values.dtype.kind in "US":
         return bool(values.size)
     return values.dtype.kind == "O" and any(isinstance(v, str) for v in values)
 
 
 def meaning(values: Sequence[Any]) -> str:
-    """Are these values of text "labels", "numbers", "missing", or else "text"?"""
+    """Return what a column of text holds: "labels", "numbers", "missing" or "text"."""
     present = [str(value) for value in values if not is_missing_word(value)]
     if not present:
         return "missing"
@@ -548,7 +548,7 @@ def _number(text: str, decimal_comma: bool) -> float:
 
 
 def holds_verdicts(values: Array, positive: LabelValue) -> bool:
-    """Are these the verdicts of a test in words, not numbers written as text?
+    """Return whether these are verdicts in words, not numbers written as text.
 
     Two words are verdicts where they are a known pair, or where one is ``positive``.
     """
@@ -621,7 +621,7 @@ def ask_for_positive(values: Array, what: str) -> None:
 
 
 def _is_number(word: str) -> bool:
-    """Is this word a number, perhaps with the sign of a currency?"""
+    """Return whether this word is a number, perhaps with the sign of a currency."""
     return _NUMBER.fullmatch(word.translate(_SIGNS).strip()) is not None
 
 

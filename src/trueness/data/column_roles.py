@@ -261,7 +261,7 @@ def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:
 
 
 def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
-    """Could no column hold the labels, neither by its name nor by its values?"""
+    """Return whether no column can hold the labels, by its name or its values."""
     return not any(
         column.strip().lower() in LABEL_NAMES
         or is_binary(table, column)
@@ -272,7 +272,7 @@ def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
 
 
 def _holds_classes(table: DataTable, column: str) -> bool:
-    """Is a column of a few words, or of two numbers, called like labels?
+    """Return whether a column of a few words, or of two numbers, is called like labels.
 
     Many words name the cases. Which of two numbers is positive is asked: 1 and 2.
     """
@@ -314,7 +314,7 @@ def _refuse_table_of_verdicts(table: DataTable) -> None:
 
 
 def is_binary(table: DataTable, column: str) -> bool:
-    """Does a column hold labels or verdicts: two values, 0 and 1 or a known pair?"""
+    """Return whether a column has two values, 0 and 1 or a known pair of words."""
     kind = table.kinds[column]
     if kind == TRUTH or table.reads_as(column) == "labels":
         return True
@@ -323,7 +323,7 @@ def is_binary(table: DataTable, column: str) -> bool:
 
 
 def is_test(table: DataTable, column: str) -> bool:
-    """Does a column hold the verdicts of a test, and no score?"""
+    """Return whether a column holds the verdicts of a test, and no score."""
     kind = table.kinds[column]
     if kind == TRUTH or table.reads_as(column) == "labels":
         return True
@@ -335,7 +335,7 @@ def is_test(table: DataTable, column: str) -> bool:
 
 
 def is_score(table: DataTable, column: str) -> bool:
-    """Does a column hold numbers, and not the verdicts of a test?"""
+    """Return whether a column holds numbers, and not the verdicts of a test."""
     number = table.kinds[column] in (WHOLE, REAL) or table.reads_as(column) == "numbers"
     return number and not is_test(table, column)
 
@@ -566,7 +566,7 @@ def _free(table: DataTable, taken: set[str | None]) -> list[str]:
 
 
 def _is_called_like_an_identifier(column: str) -> bool:
-    """Does a name say that its values name the cases: patient_id, case_no?"""
+    """Return whether a name such as patient_id says that its values name cases."""
     if _words_of(column) & _IDENTIFIER_WORDS:
         return True
     *before, last = _plain_name(column).split("_")
@@ -605,13 +605,13 @@ def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
 
 
 def _numbers_the_rows(table: DataTable, column: str) -> bool:
-    """Are whole numbers all different, as those that name the cases are?"""
+    """Return whether whole numbers all differ, as those that name the cases do."""
     rows, different = table.different_rows([column])
     return different == rows >= LEAST_NUMBERED
 
 
 def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
-    """Do all columns hold readings of one scale, such as 1 to 5?"""
+    """Return whether all columns hold readings of one scale, such as 1 to 5."""
     for name in columns:
         if len(table.distinct(name, MOST_READINGS)) > MOST_READINGS:
             return False
@@ -721,7 +721,7 @@ class FrameTable:
         return count_repeats(columns[case], columns[columns_of_part], columns[label])
 
     def add_up_to_one(self, first: str, second: str) -> bool:
-        """Do two columns of numbers add up to 1 in each row, up to rounding?"""
+        """Return whether two columns add up to 1 in each row, up to rounding."""
         total = _columns.numeric_scores(self._columns[first], "")
         total = total + _columns.numeric_scores(self._columns[second], "")
         known = total[~np.isnan(total)]

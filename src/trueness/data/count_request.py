@@ -40,7 +40,7 @@ class CountRequest:
 
     @property
     def is_panel(self) -> bool:
-        """Are several classifiers counted together?"""
+        """Return whether several classifiers are counted together."""
         return self.kind == "panel"
 
 

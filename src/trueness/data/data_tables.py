@@ -39,7 +39,7 @@ class DataTable(Protocol):
         ...
 
     def add_up_to_one(self, first: str, second: str) -> bool:
-        """Do two columns of numbers add up to 1 in each row, up to rounding?"""
+        """Return whether two columns add up to 1 in each row, up to rounding."""
         ...
 
     def mostly_empty(self) -> list[str]:

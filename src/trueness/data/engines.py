@@ -103,7 +103,7 @@ def with_text_names(
 
 
 def column_names(frame: Frame) -> list[str]:
-    """Which columns has this frame or mapping?"""
+    """Return the names of the columns of a frame or a mapping."""
     if isinstance(frame, Mapping):
         return list(map(str, frame))
 
@@ -116,7 +116,7 @@ def column_names(frame: Frame) -> list[str]:
 
 
 def is_lazy(opened: object) -> TypeIs[nw.LazyFrame[Any]]:
-    """Is this Narwhals frame a plan of an engine and not rows in memory?"""
+    """Return whether this Narwhals frame is a plan of an engine, not rows in memory."""
     return isinstance(opened, nw.LazyFrame)
 
 

@@ -119,7 +119,7 @@ def attempts(
 
 
 def _check_column_names(**names: object) -> None:
-    """Refuse what is no name of a column."""
+    """Raise an error for what is no name of a column."""
     for option, name in names.items():
         if name is not None and not isinstance(name, str):
             raise InputError(

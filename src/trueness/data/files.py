@@ -177,13 +177,13 @@ def scan(
 
 
 def _are_declarations(places: Sequence[str]) -> bool:
-    """Are these pages, or data, of declarations, whose counts are then read?"""
+    """Return whether these are pages or data of declarations, which hold counts."""
     files = [file for place in places for file in meant_by(place)]
     return bool(files) and all(_is_declaration(file) for file in files)
 
 
 def _is_declaration(file: str) -> bool:
-    """Is this a page, or a JSON file that begins as a declaration does?"""
+    """Return whether this is a page, or JSON that begins as a declaration does."""
     ending = Path(file).suffix.lower()
     if ending in _PAGES:
         return os.path.isfile(file)
@@ -407,14 +407,14 @@ def _literal(file: str) -> str:
 
 
 def meant_by(place: str) -> list[str]:
-    """Which files does a name stand for: itself, a pattern, or all of a folder?"""
+    """Return the files that a name stands for: one, a pattern, or all of a folder."""
     if os.path.isdir(place):
         return sorted(str(path) for path in Path(place).rglob("*") if path.is_file())
     return [place] if os.path.exists(place) else sorted(glob(place, recursive=True))
 
 
 def _files(place: str) -> list[str]:
-    """Which files of data does this name stand for?"""
+    """Return the files of data that this name stands for."""
     if "://" in place:
         return [place]
 
@@ -539,7 +539,7 @@ def _list_of_objects(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> str | 
 
 
 def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bool:
-    """Is there one row, whose columns are all lists of the same length?"""
+    """Return whether there is one row, whose columns are lists of one length."""
     if not types or any(kind.id != "list" for kind in types.values()):
         return False
 
@@ -563,7 +563,7 @@ def _database(place: str) -> str | None:
 
 
 def is_data(path: Path) -> bool:
-    """Is this a file that can be read here, and not a saved map or a note?"""
+    """Return whether this file holds data to be read, and is no saved map or note."""
     head = _begins(str(path), 400)
     ending = path.suffix.lower()
     if ending == ".txt":
@@ -637,7 +637,7 @@ def _check_stored(
 
 
 def _has_generated_columns(place: str, table: str) -> bool:
-    """Does a table of SQLite have columns that are computed?"""
+    """Return whether a table of SQLite has columns that are computed."""
     address = f"{Path(place).absolute().as_uri()}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as database:
         columns = database.execute(f"PRAGMA table_xinfo({quoted(table)})").fetchall()

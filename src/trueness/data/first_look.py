@@ -107,7 +107,7 @@ class Look(Record):
     questions: tuple[LookedQuestion, ...]
 
     def could_be(self, role: str) -> list[str]:
-        """Which columns could be this, as what they are likeliest to be?"""
+        """Return the columns whose likeliest role is this one."""
         return [
             column.name for column in self.columns if column.could_be[:1] == (role,)
         ]
@@ -243,7 +243,7 @@ def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
 def _questions_of_tests(
     looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
 ) -> tuple[LookedQuestion, ...]:
-    """What can be asked of tests of which the truth is in the file?"""
+    """Return what can be asked of tests whose truth is in the file."""
     if columns is None:
         return ()
 
@@ -272,7 +272,7 @@ def _could_be_verdict(column: LookedColumn) -> bool:
 
 
 def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
-    """What can be asked of the leaves of a tree, and the labels of their cases?"""
+    """Return what can be asked of the leaves of a tree and of the labels."""
     by_role = _by_likeliest_role(looked)
     labels = _names(by_role.get("label", []))
     counts = _names(by_role.get("count", []))
@@ -374,7 +374,7 @@ def _without_missing_words(values: Array) -> tuple[Array, list[str]]:
 
 
 def _kind(values: Array) -> str:
-    """What kind of values has a column? None is missing."""
+    """Return the kind of values of a column, none of which is missing."""
     if not values.size:
         return "nothing"
 
@@ -420,7 +420,7 @@ def _remarks(
 def _could_be(
     name: str, kind: str, values: Array, distinct: Sequence[Any], meaning: str
 ) -> tuple[str, ...]:
-    """Which roles could a column have, the likeliest first?"""
+    """Return the roles that a column could have, the likeliest first."""
     number_distinct = len(distinct)
     is_number = kind in ("numbers", "whole numbers", "numbers as text")
     is_whole = kind == "whole numbers"
@@ -459,7 +459,7 @@ def _could_be(
 
 
 def _has_two_values(kind: str, distinct: Sequence[Any], meaning: str) -> bool:
-    """Does a column hold two values as labels are written?"""
+    """Return whether a column holds two values as labels are written."""
     if kind == "true and false" or meaning == "labels":
         return True
     return kind == "whole numbers" and set(distinct) in ({0, 1}, {-1, 1})
@@ -472,7 +472,7 @@ def _parts_of_name(name: str) -> set[str]:
 
 
 def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> list[str]:
-    """Which roles does the name of a column tell, where its values allow them?"""
+    """Return the roles that the name of a column tells, where its values allow them."""
     parts = _parts_of_name(name)
     is_whole = kind == "whole numbers"
     is_number = is_whole or kind in ("numbers", "numbers as text")
@@ -506,7 +506,7 @@ def _questions_of_readers(
     scores: Sequence[str],
     items: Sequence[str],
 ) -> tuple[LookedQuestion, ...]:
-    """What can be asked of a study of readers?"""
+    """Return what can be asked of a study of readers."""
     numbers = [column.name for column in looked if column.kind.endswith("numbers")]
     others = {*_STUDY, *labels, *items}
     ratings = [name for name in (*scores, *numbers) if name not in others]
@@ -537,7 +537,7 @@ def _by_likeliest_role(
 def _questions(
     looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
 ) -> tuple[LookedQuestion, ...]:
-    """What can be asked of these columns?"""
+    """Return what can be asked of these columns."""
     by_role = _by_likeliest_role(looked)
     labels = _names(by_role.get("label", []))
     scores = _names(by_role.get("score", []))
@@ -605,7 +605,7 @@ def _design_arguments(
 def _questions_of_one_score(
     looked: Sequence[LookedColumn], label: str, score: str, design: Mapping[str, str]
 ) -> list[LookedQuestion]:
-    """What can be asked of a score and its labels, in all cases and in groups?"""
+    """Return what can be asked of a score and its labels, also in groups."""
     columns = {"label": label, "score": score}
     questions = [
         LookedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
@@ -627,7 +627,7 @@ def _questions_of_one_score(
 def _questions_of_several_scores(
     label: str, scores: Sequence[str], design: Mapping[str, str]
 ) -> list[LookedQuestion]:
-    """What can be asked of scores of the same cases?"""
+    """Return what can be asked of scores of the same cases."""
     columns = {"label": label, "scores": scores, **design}
     questions = [
         LookedQuestion("Which score is better?", "compare_auc", "compare", columns)
@@ -645,7 +645,7 @@ def _questions_of_several_scores(
 def _questions_of_votes(
     binary: Sequence[LookedColumn], names: Sequence[str], rows: int
 ) -> list[LookedQuestion]:
-    """What can be asked of tests or judges, of which few cases have a label?"""
+    """Return what can be asked of tests or judges, where few cases have a label."""
     # a column that is mostly empty has the labels of a few cases
     mostly_empty = [column.name for column in binary if 2 * column.missing > rows]
     truth = {"label": mostly_empty[0]} if mostly_empty else {}
@@ -675,7 +675,7 @@ def _questions_of_votes(
 
 
 def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ...]:
-    """What can be asked of scores when no column holds labels?"""
+    """Return what can be asked of scores when no column holds labels."""
     all_scores = {"scores": list(scores)}
     questions = []
 

@@ -98,13 +98,13 @@ def find_long_table(
 
 
 def _could_be_long(cases: int, parts: int, rows: int) -> bool:
-    """Can so many cases have so many rows each? The numbers are rough ones."""
+    """Return whether so many cases can have so many rows each, roughly."""
     several = 2 <= parts <= MOST_PARTS and LEAST_CASES <= cases <= 0.85 * rows
     return several and 0.8 * rows <= cases * parts <= 1.8 * rows
 
 
 def _is_long(repeats: RepeatedCases) -> bool:
-    """Are cases repeated, once for each part, each with one label?"""
+    """Return whether cases are repeated, once for each part, each with one label."""
     once_a_part = repeats.pairs == repeats.rows
     one_label = repeats.case_labels == repeats.labelled_cases
     repeated = 4 * repeats.cases <= 3 * repeats.rows

@@ -31,9 +31,9 @@ class _DistinctValues:
     most: int
 
     def tells(self, most: int) -> bool:
-        """Are these values enough to list as many, and to know whether there are more?
+        """Return whether these values answer a request for so many, and for no more.
 
-        So they are if they are all, or if as many were asked for.
+        So they do if they are all, or if as many were asked for.
         """
         return len(self.values) <= self.most or most <= self.most
 
@@ -47,7 +47,7 @@ class RelationTable:
 
     @cached_property
     def types(self) -> dict[str, str]:
-        """Which columns has it, and of which types of DuckDB?"""
+        """Return the DuckDB type of each column, by its name."""
         return dict(zip(self.rows.columns, map(str, self.rows.types), strict=True))
 
     @cached_property
@@ -81,7 +81,7 @@ class RelationTable:
         return sorted((value for (value,) in rows), key=str)
 
     def reads_as(self, column: str) -> str:
-        """What do the words of a column of text mean: numbers, labels or neither?"""
+        """Return what a column of text holds: numbers, labels or neither."""
         if self.types[column] != "VARCHAR":
             return ""
         rows = self.rows.select(beginning(column)).limit(ROWS_OF_TEXT).fetchall()
@@ -141,7 +141,7 @@ class RelationTable:
         )
 
     def add_up_to_one(self, first: str, second: str) -> bool:
-        """Do two columns of numbers add up to 1 in each row, up to rounding?"""
+        """Return whether two columns add up to 1 in each row, up to rounding."""
         distance = f"max(abs({quoted(first)} + {quoted(second)} - 1))"
         ((largest,),) = self.rows.aggregate(distance).fetchall()
         return largest is not None and largest < ROUNDED

@@ -101,7 +101,7 @@ def _score_option(kind: str) -> str:
 
 
 def is_table(data: ColumnOrFrame | None) -> TypeIs[Frame]:
-    """Is this a frame, or a mapping from name to column?"""
+    """Return whether this is a frame, or a mapping from name to column."""
     return isinstance(data, Mapping) or is_frame(data)
 
 
@@ -150,7 +150,7 @@ def count_rows(
 def _names_columns(
     data: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
 ) -> bool:
-    """Are columns of a table named, in place of arrays?"""
+    """Return whether columns of a table are named, in place of arrays."""
     if request.is_panel:
         return is_table(data) and not isinstance(scores, Mapping)
 
@@ -396,7 +396,7 @@ def _columns_of_groups(
 
 
 def _several_columns_of_groups(by: Column | None, names: Sequence[str]) -> list[str]:
-    """Which columns make the groups, where several are named? Otherwise none."""
+    """Return the columns that make the groups, where several are named."""
     if not isinstance(by, (list, tuple)):
         return []
     if not all(isinstance(name, str) for name in by):
@@ -437,7 +437,7 @@ def _count_by_engine(
 def _clean_labels(
     lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
 ) -> tuple[object, bool]:
-    """Which label is positive, and can rows be counted without being cleaned?
+    """Return the positive label, and whether rows can be counted without being cleaned.
 
     The engine is asked for the labels where they are text; scores that are text are not
     counted there.
@@ -465,7 +465,7 @@ def _clean_labels(
 
 
 def _counts_named(names: Sequence[str], roles: Mapping[str, object]) -> bool:
-    """Is this a table of counts, of which nobody named a column to be counted?"""
+    """Return whether this is a table of counts, where no column to count is named."""
     others = (roles["label"], roles["count"], roles["weight"], roles["cluster"])
     is_own_score = roles["score"] is None or str(roles["score"]).lower() == "score"
     return is_own_score and all(name is None for name in others) and are_counts(names)

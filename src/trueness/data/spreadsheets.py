@@ -25,7 +25,7 @@ ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 
 
 def is_spreadsheet(path: str) -> bool:
-    """Is this the name of a spreadsheet?"""
+    """Return whether this is the name of a spreadsheet."""
     return os.path.splitext(path)[1].lower() in ENDINGS
 
 
@@ -118,7 +118,7 @@ def _first_with_data(book: Any, names: list[str], path: str) -> str:
 
 
 def _are_data(cells: Sequence[Any]) -> bool:
-    """Do most cells of a column hold numbers or labels?"""
+    """Return whether most cells of a column hold numbers or labels."""
     texts = [_text_of(cell) for cell in cells[:MOST_CELLS]]
     return meaning(texts) in ("numbers", "labels")
 

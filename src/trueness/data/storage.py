@@ -51,12 +51,12 @@ _LARGE, _SWOLLEN = 2**28, 100
 
 
 def are_counts(names: Iterable[str]) -> bool:
-    """Are these the columns of counts, in capitals or not?"""
+    """Return whether these are the columns of counts, in capitals or not."""
     return {str(n).lower() for n in names} >= {"score", *COUNTS}
 
 
 def count_columns_of(names: Iterable[str]) -> dict[str, str]:
-    """Which column has which name of the format?"""
+    """Return the column of each name of the format."""
     name_of: dict[str, str] = {}
     for name in names:
         key = name.lower()

@@ -61,7 +61,7 @@ _BITS: dict[Any, tuple[Any, Any]] = {
 
 
 def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
-    """How many rows will go by? For a bar, and only of whole files and tables."""
+    """Return how many rows will go by, for a bar; known of whole files and tables."""
     kind = lazy.implementation.name
     if not visible() or kind not in _PLAIN:
         return None
@@ -75,7 +75,7 @@ def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
 
 
 def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
-    """Can this lazy frame be read in batches, and is one score column all of it?"""
+    """Return whether this lazy frame, of one score column, can be read in batches."""
     come_in_batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
     if lazy.implementation not in come_in_batches:
         return False
@@ -100,7 +100,7 @@ def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
 
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
-    """Are these numbers of up to 64 bits?"""
+    """Return whether these are numbers of up to 64 bits."""
     return dtype.is_float() or dtype.is_integer()
 
 
@@ -210,7 +210,7 @@ def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
 
 
 def _pair(labels: Iterable[Any], positive: LabelValue, label: str | None) -> Any:
-    """Which of the labels is negative, and which positive?"""
+    """Return the negative and the positive label."""
     known = sorted(
         (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)
     )

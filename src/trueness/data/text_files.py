@@ -194,7 +194,7 @@ def _in_sql(settings: Mapping[str, str]) -> str:
 
 
 def _is_large(files: Sequence[str]) -> bool:
-    """Is this one file that is too large to be loaded, and is asked often?"""
+    """Return whether this is one file, too large to be loaded, that is asked often."""
     is_one_file = len(files) == 1 and os.path.isfile(files[0])
     return is_one_file and os.path.getsize(files[0]) > _MAX_BYTES_LOOKED_AT
 
@@ -333,7 +333,7 @@ def decoded(file: str) -> str:
 
 
 def separators(text: str) -> list[str]:
-    """Which signs could separate the fields of a text, the likeliest first?"""
+    """Return the signs that may separate the fields of a text, the likeliest first."""
     head = text[:_HEAD_CHARACTERS]
     present = [sign for sign in _SEPARATORS if sign in head]
     return sorted(present, key=head.count, reverse=True)
@@ -530,7 +530,7 @@ def _with_tabs_for_spaces(text: str) -> str:
 
 
 def _is_number(field: str) -> bool:
-    """Is a field a number, in any way that people write one?"""
+    """Return whether a field is a number, in any way that people write one."""
     plain = field.strip("%\u20ac$ ").replace(" ", "").lower()
     return bool(re.fullmatch(r"[+-]?[\d.,']*\d[\d.,']*(e[+-]?\d+)?", plain))
 
@@ -616,7 +616,7 @@ def _with_distinct_names(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelati
 
 
 def _may_be_numbered(names: Sequence[str]) -> bool:
-    """Is there a name such as "p_1" beside "p", as DuckDB writes a repeated one?"""
+    """Return whether "p_1" stands beside "p", as DuckDB writes a repeated name."""
     lower_names = {name.lower() for name in names}
     for name in names:
         match = _NUMBERED_NAME.match(name)

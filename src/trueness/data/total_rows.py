@@ -53,7 +53,7 @@ def _mapping_without_total(data: Mapping[Any, Any], label: str | None) -> Any:
 
 
 def _says_total(row: Mapping[Any, Any], label: str | None) -> bool:
-    """Does a word of a row, outside the labels, say that it is a total?"""
+    """Return whether a word of a row, outside the labels, says that it is a total."""
     for name, cell in row.items():
         if name != label and isinstance(cell, str) and folded(cell) in TOTALS:
             tell([f"The last row was left out: {described(cell)} is a total."])

@@ -110,7 +110,7 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
 
 
 def is_log(place: str) -> bool:
-    """Is this a log that is known here, or a folder or a pattern with one in it?"""
+    """Return whether this is a known log, or a folder or a pattern with one in it."""
     return any(log_format(file) is not None for file in meant_by(place))
 
 

@@ -173,32 +173,34 @@ class _LeafInterval(NamedTuple):
         return name
 
 
-def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
-    """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
-    rules = np.full(low.node_count, "all cases", dtype=object)
-    # of each node, the interval of each feature that was asked for on the way
+def _rules(tree: Tree, names: Sequence[str] | None = None) -> Array:
+    """Return the rule of each node of a tree, such as ``0.5 < age <= 2``."""
+    rules = np.full(tree.node_count, "all cases", dtype=object)
+    # for each node, the interval of each feature that was asked about on the way
     conditions: dict[int, dict[int, _LeafInterval]] = {0: {}}
-    for node in range(low.node_count):  # a child has a larger number than its parent
-        of_node = conditions[node]
+
+    # a child has a larger number than its parent, so the parent's rule is there
+    for node in range(tree.node_count):
+        intervals = conditions[node]
         parts = [
-            interval.in_words(f"x{k}" if names is None else str(names[k]))
-            for k, interval in of_node.items()
+            interval.in_words(f"x{feature}" if names is None else str(names[feature]))
+            for feature, interval in intervals.items()
         ]
         rules[node] = " and ".join(parts) or "all cases"
 
-        left = int(low.children_left[node])
-        right = int(low.children_right[node])
-
-        if left < 0:
+        left_child = int(tree.children_left[node])
+        right_child = int(tree.children_right[node])
+        is_leaf = left_child < 0
+        if is_leaf:
             continue
 
-        feature = int(low.feature[node])
-        cut = float(low.threshold[node])
-        interval = of_node.get(feature, _LeafInterval())
+        feature = int(tree.feature[node])
+        cut = float(tree.threshold[node])
+        interval = intervals.get(feature, _LeafInterval())
         below = _LeafInterval(interval.low, min(interval.high, cut))
         above = _LeafInterval(max(interval.low, cut), interval.high)
-        conditions[left] = of_node | {feature: below}
-        conditions[right] = of_node | {feature: above}
+        conditions[left_child] = intervals | {feature: below}
+        conditions[right_child] = intervals | {feature: above}
 
     return rules
 
@@ -266,7 +268,7 @@ def low_level(tree: BaseEstimator) -> Tree:
 def class_labels(
     tree: BaseEstimator, y: Column | None, classes: Column | None
 ) -> Array:
-    """Which labels do the two classes of the tree have, in its order?"""
+    """Return the labels of the two classes of the tree, in its order."""
     # a tree of a forest knows its classes as 0 and 1 only
     own_classes = np.asarray(tree.classes_)
     if classes is not None:
@@ -300,7 +302,7 @@ def class_labels(
 
 
 def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
-    """How many cases of each class did every node have when the tree was grown?"""
+    """Return how many cases of each class every node had when the tree was grown."""
     low = low_level(tree)
     weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
     counts = np.rint(weight).astype(np.int64)
@@ -319,7 +321,7 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
 def _was_grown_on(
     tree: Any, counted: Leaves, nodes: Array, first_is_positive: bool
 ) -> bool:
-    """Does every leaf hold just as many cases of each class as when it was grown?"""
+    """Return whether every leaf holds as many cases of each class as it grew on."""
     # of the first and of the second class of the tree
     of_first = counted.neg
     of_second = counted.pos
@@ -344,7 +346,7 @@ def _was_grown_on(
 
 
 def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> bool:
-    """Is the tree one of a forest, grown on a bootstrap sample of these cases?"""
+    """Return whether the tree grew on a bootstrap sample of these cases."""
     size = low.weighted_n_node_samples[0]
     is_bootstrap = low.n_node_samples[0] < size == round(size)
     seed = getattr(tree, "random_state", None)

@@ -331,7 +331,7 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
 
 
 def _asks_for_capacity(goal: ThresholdGoal) -> bool:
-    """Are there constraints, and are all of them, and the objective, on flagged?"""
+    """Return whether there are constraints, all on flagged, and so is the objective."""
     objective = read_objective(goal.maximize or DEFAULT_OBJECTIVE, goal.minimize).shown
     constraints = read_constraints(goal.subject_to)
     metrics = (objective, *(c.metric for c in constraints))

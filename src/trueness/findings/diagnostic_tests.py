@@ -74,7 +74,7 @@ TestMeasures = dict[str, Estimate]
 
 
 def are_tests(data: subjects.Counts) -> bool:
-    """Are all outputs verdicts of tests, 0 and 1, and no scores?"""
+    """Return whether all outputs are verdicts of tests, 0 and 1, and no scores."""
     if isinstance(data, Mapping):
         return bool(data) and all(holds_tests(tally) for tally in data.values())
     return holds_tests(data)

@@ -355,7 +355,7 @@ def _notes(
 def _a_group_lacks_a_class(
     by_group: Mapping[str, Mapping[str, Measured]],
 ) -> bool:
-    """Is there a group without an AUC, since it has cases of one class only?"""
+    """Return whether a group has cases of one class only, and so no AUC."""
     for measures_of_groups in by_group.values():
         if any(row["auc"] is None for row in measures_of_groups.values()):
             return True
@@ -415,14 +415,14 @@ def _tables(
 def _measures_shown(
     subject: subjects.Subject, measured: Mapping[str, Measured]
 ) -> list[str]:
-    """Which measures have a column? Readings, such as 1 to 5, have no Brier score."""
+    """Return the measures that have a column; readings have no Brier score."""
     if _are_readings(subject, measured):
         return [key for key in MEASURES if key != "brier"]
     return list(MEASURES)
 
 
 def _are_readings(subject: subjects.Subject, measured: Mapping[str, Measured]) -> bool:
-    """Are all scores ordinal readings: a few whole numbers, such as 1 to 5?"""
+    """Return whether all scores are ordinal readings: whole numbers, as 1 to 5."""
     return all(holds_readings(subject.tallies_by_key[name]) for name in measured)
 
 
@@ -466,7 +466,7 @@ def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
 def _like_labels(
     tallies: Mapping[str, Tally], measured: Mapping[str, Measured]
 ) -> list[str]:
-    """Which scores have two values, one for each label? They may be copies of it."""
+    """Return the scores that have one value for each label, and may be copies of it."""
     names = []
     for name, row in measured.items():
         area = row["auc"]
@@ -479,7 +479,7 @@ def _like_labels(
 
 
 def no_share(t: Panel | Tally) -> bool:
-    """Is the proportion of positives fixed by the design, and no other one known?"""
+    """Return whether the design fixes the prevalence, and no other one is known."""
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
 
 
@@ -537,13 +537,13 @@ def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
 
 
 def _is_beyond(code: float, others: Floats) -> bool:
-    """Is a code of missing values no neighbour of the other scores?"""
+    """Return whether a code of missing values is no neighbour of the other scores."""
     distance = max(code - float(others[0]), float(others[-1]) - code)
     return code in CODES_OF_MISSING and distance > 1
 
 
 def _are_of_one_scale(scores: Floats) -> bool:
-    """Are these a few whole numbers of one scale, such as 1 to 5?"""
+    """Return whether these are a few whole numbers of one scale, such as 1 to 5."""
     is_whole = bool(np.all(scores == np.floor(scores)))
     return is_whole and scores.size > 1 and scores[0] - scores[-1] < MOST_READINGS
 

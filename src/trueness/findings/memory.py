@@ -45,12 +45,12 @@ class Model:
 
     @property
     def is_probability(self) -> bool:
-        """Could the scores be probabilities?"""
+        """Return whether the scores could be probabilities."""
         return could_be_probabilities(self.tally)
 
 
 def could_be_probabilities(tally: Tally) -> bool:
-    """Do all scores lie between 0 and 1?"""
+    """Return whether all scores lie between 0 and 1."""
     return bool(tally.score[-1] >= 0 and tally.score[0] <= 1)
 
 

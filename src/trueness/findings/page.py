@@ -430,7 +430,7 @@ def _required(subject: subjects.Subject, name: str) -> tuple[float | None, str]:
 
 
 def _flags_nothing(subject: subjects.Subject) -> bool:
-    """Is no case flagged, so that nothing can be said of those that are?"""
+    """Return whether no case is flagged, and nothing can be said of those that are."""
     c = subject.best.point.confusion
     return not c.tp + c.fp
 

@@ -90,14 +90,14 @@ class Table:
 
     @property
     def folded(self) -> bool:
-        """Is it for who wants to know more, or longer than one reads at a glance?"""
+        """Return whether it is for some readers only, or too long for a glance."""
         return not self.brief or len(self.rows) > LONG
 
     @property
     def wordy(self) -> list[bool]:
-        """Which columns hold words, and not numbers?"""
+        """Return for each column whether it holds words, and not numbers."""
         columns = zip(*self.rows, strict=True)
-        return [all(isinstance(v, str) for v in c) for c in columns]
+        return [all(isinstance(value, str) for value in column) for column in columns]
 
     @property
     def columns(self) -> dict[str, list[Any]]:

@@ -166,12 +166,12 @@ class Request:
 
     @property
     def minimizes(self) -> bool:
-        """Is the objective of one threshold to be small?"""
+        """Return whether the objective of one threshold is to be small."""
         return self.stated_goal is not None and self.stated_goal.minimize is not None
 
     @property
     def wants_a_threshold(self) -> bool:
-        """Was a cost, an objective, a constraint or a threshold given?"""
+        """Return whether there is a cost, an objective, a constraint or a threshold."""
         goal = self.stated_goal or self.constraints or self.stated_cost
         return bool(goal) or self.at is not None
 
@@ -246,7 +246,7 @@ class Request:
 
     @property
     def for_groups(self) -> bool:
-        """Is a threshold for each group asked for, or given?"""
+        """Return whether each group has, or is to have, a threshold of its own."""
         return bool(self.group_constraints or getattr(self.at, "groups", ()))
 
     # ---- what answers depend on

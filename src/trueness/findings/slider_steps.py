@@ -34,7 +34,7 @@ COUNTS = ("tp", "fp", "fn", "tn", "flagged", "passed")
 
 
 def quantity(name: str) -> Quantity:
-    """How is this number called and written: as a count, a share or a number?"""
+    """Return the name of this number, and whether it is a count or a proportion."""
     if name in COUNTS:
         return name, text_of(name), "count"
     text = "cost per case" if name == "cost" else text_of(name)
@@ -74,9 +74,10 @@ class Steps:
 
     @property
     def share(self) -> float:
-        """What proportion of the cases that are meant is positive?"""
-        n = self.n_pos + self.n_neg
-        return self.n_pos / n if self.prevalence is None else self.prevalence
+        """Return the prevalence of the cases that the numbers are about."""
+        if self.prevalence is not None:
+            return self.prevalence
+        return self.n_pos / (self.n_pos + self.n_neg)
 
     @property
     def first(self) -> float:
@@ -175,12 +176,12 @@ def _evenly(all_steps: Steps, number: int) -> Ints:
 
 
 def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
-    """What proportion of the largest possible cost do missed positives make up?"""
+    """Return the part of the largest possible cost that missed positives make up."""
     cost_fp, cost_fn = costs
-    of_false_alarms = (1 - prevalence) * cost_fp
-    of_missed_positives = prevalence * cost_fn
-    total = of_false_alarms + of_missed_positives
-    return of_missed_positives / total if total else 0.5
+    cost_of_false_alarms = (1 - prevalence) * cost_fp
+    cost_of_missed_positives = prevalence * cost_fn
+    total = cost_of_false_alarms + cost_of_missed_positives
+    return cost_of_missed_positives / total if total else 0.5
 
 
 def columns(

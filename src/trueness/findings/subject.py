@@ -93,7 +93,7 @@ class Subject:
 
     @property
     def several(self) -> bool:
-        """Are there several classifiers on the same cases?"""
+        """Return whether there are several classifiers on the same cases."""
         return isinstance(self.data, Panel) and len(self.data.names) > 1
 
     @property
@@ -311,7 +311,7 @@ def tallies_of(data: Counts) -> Mapping[str, Tally]:
 
 
 def has_no_labels(data: Panel | Tally) -> bool:
-    """Has no case a label, and is none expected?"""
+    """Return whether no case has a label, and none is expected."""
     labelled = bool(data.n_pos or data.n_neg)
     return not labelled and not data.labels_expected and data.n_unknown > 0
 

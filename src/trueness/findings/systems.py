@@ -117,7 +117,7 @@ def _notes_of_rates(
     rows: Mapping[str, Mapping[str, Estimate]],
     board: Leaderboard | None,
 ) -> list[str]:
-    """Repeat what the estimates and the leaderboard say."""
+    """Return the notes of the estimates and of the leaderboard."""
     notes = [
         text
         for rates in rows.values()

@@ -479,10 +479,14 @@ def _net_benefit(first: Steps, threshold: float) -> float:
 
 
 def _last_probability(data: Curves, prevalence: float) -> float:
-    """Up to which probability is there anything to see? Rounded up to a tenth."""
+    """Return up to which probability there is anything to see, in whole tenths."""
+    # a net benefit of less than 2 % of the largest one cannot be told from zero
     visible = [line["p"][line["y"] > 0.02 * prevalence] for line in data.lines]
-    last = max((float(p.max()) for p in visible if p.size), default=0.0)
-    return float(min(1.0, np.ceil(10 * max(last, 2 * prevalence)) / 10))
+    last_visible = max((float(p.max()) for p in visible if p.size), default=0.0)
+
+    # twice the prevalence at least, so that both sides of it are seen
+    last_visible = max(last_visible, 2 * prevalence)
+    return float(min(1.0, np.ceil(10 * last_visible) / 10))
 
 
 def cuts_for_prevalences(subject: Subject) -> Finding | None:

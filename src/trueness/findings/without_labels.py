@@ -306,7 +306,7 @@ def _best_by_auc(areas: Mapping[str, Estimate]) -> str:
 
 
 def contradicts_independence(agreed: Agreement) -> bool:
-    """Do the scores contradict errors that are independent within the classes?"""
+    """Return whether the scores contradict errors independent within the classes."""
     return (agreed.independent or agreed).misfit < DOUBTFUL_MISFIT
 
 

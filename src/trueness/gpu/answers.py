@@ -423,7 +423,9 @@ def answer_on_device(
     if few_scores and not _is_sum_over_scores(data, name, options):
         return analysis(data.to_host(), *other_arguments, **options)
     if name in METRICS or name in SYNONYMS:
-        return at_threshold(data, *other_arguments, metrics=[name], **options)[name]
+        all_metrics = ON_DEVICE["at_threshold"]
+        values = all_metrics(data, *other_arguments, metrics=[name], **options)
+        return values[name]
 
     if name in ON_DEVICE:
         _cases.both_classes(data, name)

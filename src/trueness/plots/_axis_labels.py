@@ -90,7 +90,7 @@ def halo() -> dict[str, Any]:
 
 
 def fit_beside_points(names: Sequence[str]) -> bool:
-    """Do these names fit beside their points, or does a legend have to hold them?"""
+    """Return whether these names fit beside their points, and need no legend."""
     return (
         len(names) <= _MOST_DIRECT_NAMES
         and max(map(len, names), default=0) <= _LONGEST_DIRECT_NAME
@@ -114,7 +114,7 @@ class _Box(NamedTuple):
     top: float
 
     def overlaps(self, other: _Box) -> bool:
-        """Do the two share any part of the page?"""
+        """Return whether the two share any part of the page."""
         return (
             self.left < other.right
             and other.left < self.right

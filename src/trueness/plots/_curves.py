@@ -258,7 +258,7 @@ def names_in(figure: Curves) -> tuple[str, ...]:
 
 
 def _are_single_points(figure: Curves) -> bool:
-    """Are there points only, each with a name of its own?"""
+    """Return whether there are points only, each with a name of its own."""
     return not figure.lines and all(
         dots[figure.x.name].size == 1 for dots in figure.dots
     )

@@ -191,7 +191,7 @@ def _check_kinds(
 
 
 def _fits(value: object, hint: object) -> bool:
-    """Is this of the kind that the annotation says, as far as classes tell?"""
+    """Return whether a value is of the kind that the annotation says."""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, part) for part in get_args(hint))
 

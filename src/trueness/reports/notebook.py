@@ -251,7 +251,7 @@ def _rows_of_field(answer: Any, name: str) -> list[tuple[str, str]]:
 
 
 def _says_nothing(value: object) -> bool:
-    """Is a field empty, a switch, or too long for a small table?"""
+    """Return whether a field is empty, a switch, or too long for a small table."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, np.ndarray):
