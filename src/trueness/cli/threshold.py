@@ -30,7 +30,7 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, with_groups
-from trueness.findings.notes import when
+from trueness.findings.notes import note_if
 from trueness.findings.records import Finding
 from trueness.findings.request import SWEEP, Request
 from trueness.findings.subject import has_no_labels
@@ -236,7 +236,7 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
             )
             finding = with_groups(finding, of_groups, str(request.by))
 
-    note_on_clusters = when(request.cluster, "clusters", cluster=request.cluster)
+    note_on_clusters = note_if(request.cluster, "clusters", cluster=request.cluster)
     finding = replace(finding, notes=(*finding.notes, *note_on_clusters))
     rule = choice if isinstance(choice, Rule) else choice.rule
     shell.save_fitted(rule, save)

@@ -21,7 +21,7 @@ from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.advised_threshold import guarantee_for, validate_choice
 from trueness.findings.how_good import cases_note, turned
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -231,7 +231,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
         tables,
         [
             *mind,
-            *said(_certified(point)),
+            *as_notes(_certified(point)),
             *turned("The score", auc(t, level=request.level)),
             *_for_prevalence(t),
         ],
@@ -263,7 +263,7 @@ def _notes_of_validation(checked: Validation) -> list[Note]:
             low=numbers.cut_text(threshold.low),
             high=numbers.cut_text(threshold.high),
         ),
-        *said(_expected_constraints(checked)),
+        *as_notes(_expected_constraints(checked)),
     ]
 
 
@@ -307,7 +307,7 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
         lines = [
             note("flag a score", cut=cut),
             note("flagged of all", cut=cut, flagged=flagged, n=t.n),
-            *when(goal.maximize == "flagged", "as many as allowed"),
+            *note_if(goal.maximize == "flagged", "as many as allowed"),
         ]
 
         return _answer_about_cut(
@@ -448,15 +448,15 @@ def about_point(point: OperatingPoint) -> list[Note]:
     return [
         *lines,
         note("then is", what=objective, value=point.value, share=share),
-        *said([*point.notes, *sentences.limiting(point)]),
-        *when(other_thresholds > 0, "ties", are=are),
+        *as_notes([*point.notes, *sentences.limiting(point)]),
+        *note_if(other_thresholds > 0, "ties", are=are),
     ]
 
 
 def _for_prevalence(t: Tally) -> tuple[Note, ...]:
     """Say for which prevalence metrics are, where it is not that of the cases."""
     wanted = t.design.prevalence
-    return when(
+    return note_if(
         wanted is not None,
         "metrics for prevalence",
         wanted=wanted,
@@ -489,9 +489,9 @@ def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFindin
         [
             note("intervals", level=request.level),
             note("given beforehand"),
-            *when(rule.defers, "decided", share=evaluated.metrics.get("defer")),
+            *note_if(rule.defers, "decided", share=evaluated.metrics.get("defer")),
             *_for_prevalence(t),
-            *said(evaluated.notes),
+            *as_notes(evaluated.notes),
         ],
         threshold=evaluated.threshold,
         prevalence=t.prevalence if share is None else share,
@@ -526,7 +526,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
             "method": "guaranteed pair of thresholds",
             "zones": guaranteed.to_dict(),
         }
-        sentence = said([sentences.guaranteed_zone_sentence(guaranteed)])
+        sentence = as_notes([sentences.guaranteed_zone_sentence(guaranteed)])
         return _answer_about_cut(
             guaranteed, t, sentence, [_zones(guaranteed)], **further_numbers
         )
@@ -551,7 +551,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
             *map(proof_note, guaranteed.proofs),
         ],
         [_matrix(counts_at_cut), _metrics(estimates)],
-        [note("two-sided", level=request.level), *said(guaranteed.notes)],
+        [note("two-sided", level=request.level), *as_notes(guaranteed.notes)],
         **fields_of(guaranteed, "threshold", "score_range", "method"),
         objective=objective,
         constraints={
@@ -606,7 +606,7 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
 
     if checked is not None:
         tables.append(table("On new cases", NEW, checked.metrics.items()))
-        notes = [*said([sentences.zone_check(checked)]), note("above and below")]
+        notes = [*as_notes([sentences.zone_check(checked)]), note("above and below")]
 
     drawn = figure(
         "Scores and deferred cases",
@@ -618,7 +618,7 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
     return _answer_about_cut(
         zones,
         t,
-        said(sentences.zone_sentences(zones)),
+        as_notes(sentences.zone_sentences(zones)),
         tables,
         notes,
         key="zones",
@@ -644,13 +644,13 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
     tables = [
         table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(counted_group))
     ]
-    notes = list(said(counted_group.notes))
+    notes = list(as_notes(counted_group.notes))
 
     if checked is not None:
         names = [n for n in (*SHOWN, *counted_group.gaps) if n in checked.metrics]
         rows = [(text_of(n), checked.metrics[n]) for n in names]
         tables.append(table("On new cases", NEW, rows))
-        notes += said([sentences.zone_check(checked)])
+        notes += as_notes([sentences.zone_check(checked)])
 
     how = (
         "proved optimal"
@@ -670,7 +670,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
     return _answer_about_cut(
         counted_group,
         t,
-        said(sentences.group_sentences(counted_group)),
+        as_notes(sentences.group_sentences(counted_group)),
         tables,
         notes,
         key="group-cuts",

@@ -16,7 +16,7 @@ from trueness._core.numbers import MINUS, level_text, p_value, percent
 from trueness._core.records import Estimate, shown
 from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.findings import subject as subjects
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -124,7 +124,7 @@ def how_good_are_tests(
             *(_group_tables(by_group, subject.by) if by_group else ()),
         ),
         figures=_figures(measures),
-        told={"how": _how(method)},
+        title_values={"how": _how(method)},
     )
 
 
@@ -196,14 +196,14 @@ def _notes(
 
     return (
         note("intervals", level=subject.request.level),
-        *when(copies, "like labels", names=copies),
+        *note_if(copies, "like labels", names=copies),
         *subject.alike,
-        *said(interval_notes(tally)),
-        *said(unlabelled_notes(tally)),
-        *when(
+        *as_notes(interval_notes(tally)),
+        *as_notes(unlabelled_notes(tally)),
+        *note_if(
             wanted is not None, "test prevalence", wanted=wanted, share=tally.prevalence
         ),
-        *when(unknown_prevalence, "tests case-control"),
+        *note_if(unknown_prevalence, "tests case-control"),
     )
 
 
@@ -312,7 +312,7 @@ def which_test_is_better(
         notes=(
             note("intervals", level=level),
             *subject.alike,
-            *said(text for c in compared.values() for text in c.notes),
+            *as_notes(text for c in compared.values() for text in c.notes),
         ),
         tables=(
             table("Each test", ("test", *compared), rows_of_tests),

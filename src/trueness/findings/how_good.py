@@ -34,7 +34,7 @@ from trueness.findings.diagnostic_tests import (
     test_measures,
 )
 from trueness.findings.memory import Measured, ScoreAtLevel, could_be_probabilities
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.request import Request
 from trueness.findings.subject import has_no_labels
@@ -177,7 +177,7 @@ def how_good(
         sentences_on_impact += compared.notes
         for impact_table in _impact_table(compared):
             tables.append(replace(impact_table, brief=True))
-    notes += said(sentences_on_impact)
+    notes += as_notes(sentences_on_impact)
 
     if tests:
         tables.append(table_of(measured_tests))
@@ -194,7 +194,7 @@ def how_good(
         },
         answer=(
             _note_on_cases(subject, scores),
-            *when(joint_auc, "all classes", auc=joint_auc),
+            *note_if(joint_auc, "all classes", auc=joint_auc),
         ),
         notes=tuple(notes),
         tables=tuple(tables),
@@ -310,19 +310,19 @@ def _notes(
     first_tally = next(iter(tallies.values()))
     cuts = {write_number(evaluated.threshold) for evaluated in at_cut.values()}
     notes = [
-        *when(at_cut, "at", cut=" ".join(cuts)),
+        *note_if(at_cut, "at", cut=" ".join(cuts)),
         note("intervals", level=subject.request.level),
         *exact_within(measured),
     ]
 
     # what is unusual about the data
     copies = _like_labels(tallies, measured)
-    notes += when(copies, "like labels", names=copies)
+    notes += note_if(copies, "like labels", names=copies)
     sizes = [
         f"{shown(name)} {number_of(counted.n)}" for name, counted in tallies.items()
     ]
     sizes_differ = len({tally.n for tally in tallies.values()}) > 1
-    notes += when(sizes_differ, "scored cases", each=listed(sizes))
+    notes += note_if(sizes_differ, "scored cases", each=listed(sizes))
 
     # what could not be measured
     prevalence_unknown = no_share(first_tally)
@@ -331,8 +331,8 @@ def _notes(
     if lacks_brier and not prevalence_unknown and not are_readings:
         notes.append(note("no brier"))
 
-    notes += when(are_readings, "readings")
-    notes += when(_a_group_lacks_a_class(by_group), "one class")
+    notes += note_if(are_readings, "readings")
+    notes += note_if(_a_group_lacks_a_class(by_group), "one class")
 
     notes += subject.alike
     notes += _notes_of_estimates(measured)
@@ -348,7 +348,7 @@ def _notes(
             note("for prevalence", wanted=prevalence, share=first_tally.prevalence)
         )
 
-    notes += when(prevalence_unknown, "case-control")
+    notes += note_if(prevalence_unknown, "case-control")
     return tuple(notes)
 
 
@@ -374,7 +374,7 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
 
     scores_of_text.pop(REVERSED, None)  # it has a note of its own
 
-    return said(
+    return as_notes(
         text if len(names) == len(measured) else f"{listed(names)}: {text}"
         for text, names in scores_of_text.items()
     )
@@ -458,7 +458,7 @@ def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
             for key, estimate in row.items()
             if estimate is not None and estimate.bounds is not None
         ]
-        notes += when(texts, "exact within", name=shown(name), each="; ".join(texts))
+        notes += note_if(texts, "exact within", name=shown(name), each="; ".join(texts))
 
     return tuple(notes)
 
@@ -505,7 +505,7 @@ def cases_note(x: Panel | Tally) -> Note:
 
 def turned(name: str, area: Estimate) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round."""
-    return when(area.high < 0.5, "reversed", name=shown(name))
+    return note_if(area.high < 0.5, "reversed", name=shown(name))
 
 
 def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
@@ -553,7 +553,7 @@ def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
     if area is None:
         return ()
     unsure = area.low <= 0.5 <= area.high
-    return (*turned(name, area), *when(unsure, "guessing", name=shown(name)))
+    return (*turned(name, area), *note_if(unsure, "guessing", name=shown(name)))
 
 
 def few_cases(tally: Tally) -> tuple[Note, ...]:
@@ -565,10 +565,10 @@ def few_cases(tally: Tally) -> tuple[Note, ...]:
     effective = zip(tally.equal_cases, ("negative", "positive"), strict=True)
     number, kind = min((round(n), name) for n, name in effective)
     if number == 1:
-        return when(number < FEW, "few", are="is", few=f"{number_of(1)} {kind} case")
+        return note_if(number < FEW, "few", are="is", few=f"{number_of(1)} {kind} case")
 
     cases = f"{number_of(number)} {kind} cases"
-    return when(number < FEW, "few", are="are", few=cases)
+    return note_if(number < FEW, "few", are="are", few=cases)
 
 
 def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:
@@ -624,7 +624,7 @@ def in_every_group(subject: subjects.Subject) -> Finding | None:
         answer=(_note_on_groups(best.name, areas, test, level),),
         notes=(
             note("groups cut", cut=subjects.cut_of(best.point)),
-            *said(impact.notes if impact else ()),
+            *as_notes(impact.notes if impact else ()),
         ),
         tables=(
             table(f"{best.name}, by group", head, rows),

@@ -7,7 +7,7 @@ from trueness._core.records import shown
 from trueness.comparison.at_threshold import compare_metric
 from trueness.counts.values import Panel
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import note, said
+from trueness.findings.notes import as_notes, note
 from trueness.findings.records import Finding, finding, table
 from trueness.findings.subject import Subject
 from trueness.metrics.grammar import text_of
@@ -60,7 +60,11 @@ def better_by_metric(
         },
         key="comparison",
         answer=(cases_note(subject.cases),),
-        notes=(note("intervals", level=level), *subject.alike, *said(compared.notes)),
+        notes=(
+            note("intervals", level=level),
+            *subject.alike,
+            *as_notes(compared.notes),
+        ),
         tables=(
             table("Each", ("classifier", text_of(metric)), value_rows),
             table(f"{effect.capitalize()}s on the same cases", head, rows),

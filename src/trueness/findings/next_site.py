@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trueness._core.numbers import counted, p_is, percent
 from trueness._core.records import Estimate
-from trueness.findings.notes import Note, note, said
+from trueness.findings.notes import Note, as_notes, note
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.subject import Subject, cut_of, named_sites
 from trueness.sites.across import AcrossSites, across_sites
@@ -48,7 +48,7 @@ def next_site(answer: AcrossSites) -> Finding:
         "sites",
         {**numbers, "sites": dict(answer.sites)},
         answer=_answer(answer, name),
-        notes=said(answer.notes),
+        notes=as_notes(answer.notes),
         tables=tuple(tables),
         figures=(Figure(forest_figure(answer), "Sites and the next one"),),
     )
@@ -180,7 +180,7 @@ def summary_point(summary: SummaryROC) -> Finding:
                 correlation=_correlation_text(summary.correlation),
             ),
         ),
-        notes=said(summary.notes),
+        notes=as_notes(summary.notes),
         tables=(table("Summary point", ("", "value"), rows),),
         figures=(Figure(plane_figure(summary), "Sites in the ROC plane"),),
     )

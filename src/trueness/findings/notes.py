@@ -1,4 +1,4 @@
-"""How is each thing said? A note is a code with numbers.
+"""Notes, the sentences of findings: a code with numbers.
 
 ``sentences.txt`` has every sentence once, by its code, with the title of each question,
 how its answer is found and what should be seen in a figure. In it ``{n:cases}`` is a
@@ -17,6 +17,7 @@ from string import Formatter
 from typing import Any, final
 
 from trueness._core import numbers
+from trueness._core.records import Estimate
 
 # advice that only a command with this option can give
 OPTION_OF_ADVICE = {"costs": "--cost-fp", "prevalence": "--prevalence"}
@@ -43,43 +44,44 @@ TITLES, CATALOGUE = SENTENCES["title"], SENTENCES["sentence"]
 @final
 @dataclass(frozen=True)
 class Note:
-    """A thing to say: its code, and the numbers and names in it."""
+    """A sentence to be written: its code, and the numbers and names in it."""
 
     code: str
     numbers: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """Say it to who writes Python."""
+        """Return the sentence for people who write Python."""
         return say(self)
 
 
 def note(code: str, **numbers: object) -> Note:
-    """Make a note."""
+    """Return a note with these numbers."""
     return Note(code, numbers)
 
 
-def when(said: object, code: str, **numbers: object) -> tuple[Note, ...]:
-    """Make a note where there is something to say."""
-    return (Note(code, numbers),) if said else ()
+def note_if(condition: object, code: str, **numbers: object) -> tuple[Note, ...]:
+    """Return one note if the condition is true, or not empty; else none."""
+    return (Note(code, numbers),) if condition else ()
 
 
-def said(texts: Iterable[str]) -> tuple[Note, ...]:
-    """Make notes of sentences that an answer of a room brings along, each once."""
+def as_notes(texts: Iterable[str]) -> tuple[Note, ...]:
+    """Return sentences that an answer brings along as notes, each once."""
     return tuple(note("said", text=text) for text in dict.fromkeys(texts))
 
 
-def say(what: Note, face: str = PYTHON, options: Collection[str] | None = None) -> str:
-    """Write a note out for Python, the shell, the report or the page.
+def say(noted: Note, face: str = PYTHON, options: Collection[str] | None = None) -> str:
+    """Return the sentence of a note, for Python, the shell, the report or the page.
 
     ``options`` are those of the command, such as ``"--level"``; any if left out.
     """
-    text = _Writer(face, options).vformat(CATALOGUE[what.code], (), what.numbers)
+    text = _Writer(face, options).vformat(CATALOGUE[noted.code], (), noted.numbers)
+    # where there is nothing to type or to click, two spaces stand side by side
     return " ".join(text.split())
 
 
-def words(section: str, code: str, told: Mapping[str, Any]) -> str:
-    """Write a text of another section with its numbers; nothing where it has none."""
-    return _Writer(PYTHON).vformat(SENTENCES[section].get(code, ""), (), told)
+def section_text(section: str, code: str, values: Mapping[str, Any]) -> str:
+    """Return a text of another section with its values; empty where it has none."""
+    return _Writer(PYTHON).vformat(SENTENCES[section].get(code, ""), (), values)
 
 
 class _Writer(Formatter):
@@ -92,8 +94,9 @@ class _Writer(Formatter):
     def get_value(
         self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        what, _, code = str(key).partition(" ")
-        if what == "type":
+        """Return a number, or what to type for ``{type costs}``."""
+        first_word, _, code = str(key).partition(" ")
+        if first_word == "type":
             return self._advice(code)
         return super().get_value(key, args, kwargs)
 
@@ -105,8 +108,16 @@ class _Writer(Formatter):
         return SENTENCES["type"].get(f"{code} {self._face}", "")
 
     def format_field(self, value: object, format_spec: str) -> str:
+        """Return a value in one of our forms, or in one of Python's."""
         form = FORMS.get(format_spec)
         return form(value) if form else format(value, format_spec)
+
+
+def _with_interval(estimate: Estimate) -> str:
+    """Return a proportion and its interval in per cent."""
+    low = numbers.percent(estimate.low)
+    high = numbers.percent(estimate.high)
+    return f"{numbers.percent(estimate.value)} ({low} to {high})"
 
 
 # how a number is written in a sentence
@@ -118,8 +129,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "p": numbers.p_is,
     "level": numbers.level_text,
     "list": numbers.listed,
-    "span": lambda e: "{} ({} to {})".format(
-        *map(numbers.percent, (e.value, e.low, e.high))
-    ),
-    "cases": lambda n: numbers.counted(n, "case"),
+    "span": _with_interval,
+    "cases": lambda number: numbers.counted(number, "case"),
 }

@@ -46,7 +46,7 @@ from trueness.findings.how_good import (
     turned,
 )
 from trueness.findings.memory import Model
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Finding, Lane, Page, Tile
 from trueness.findings.request import Request, without_column_names
 from trueness.inference.estimates import interval_notes
@@ -328,7 +328,7 @@ def with_remarks(page: Page, remarks: Sequence[str]) -> Page:
     if not remarks or not page.answers:
         return page
     *others, (question, notes) = page.answers
-    measured_notes = (*notes, *said(remarks))
+    measured_notes = (*notes, *as_notes(remarks))
     return replace(page, answers=(*others, (question, measured_notes)))
 
 
@@ -529,7 +529,7 @@ def _how_sure(
         notes += turned(model.name, model.auc)
 
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
-        notes += when(
+        notes += note_if(
             not _flags_nothing(subject),
             "between",
             new="on new cases, " if isinstance(checked, Validation) else "",
@@ -580,7 +580,7 @@ def _advice(
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
         _rates_to_expect(subject),
-        *said(_expected_constraints(subject) or limiting(best.point)),
+        *as_notes(_expected_constraints(subject) or limiting(best.point)),
     ]
 
     # the price of an error chose the threshold, since nothing else was asked
@@ -623,14 +623,14 @@ def _mind(
 ) -> list[Note]:
     """Say what to keep in mind of the cases, the scores and the threshold."""
     data = subject.best.tally
-    notes = [*said(interval_notes(data)), *few_cases(data)]
+    notes = [*as_notes(interval_notes(data)), *few_cases(data)]
     for model in subject.models:
         notes += like_missing(model.name, model.tally)
 
-    notes += said(unlabelled_notes(data))
+    notes += as_notes(unlabelled_notes(data))
     labelled_alone = unknown_depend_on_score(data) and not data.labels_expected
-    notes += when(labelled_alone, "labelled alone")
-    notes += when(subject.several and not subject.cases.single_cases, "not combined")
+    notes += note_if(labelled_alone, "labelled alone")
+    notes += note_if(subject.several and not subject.cases.single_cases, "not combined")
 
     calibration = findings.get("calibration")
     if calibration:
@@ -639,7 +639,7 @@ def _mind(
                 notes.append(note_on_it)
 
     infeasible = [model.name for model in subject.models if not model.feasible]
-    notes += when(infeasible, "infeasible", names=infeasible)
+    notes += note_if(infeasible, "infeasible", names=infeasible)
     notes += _optimism(subject)
 
     prevalence = subject.cases.design.prevalence
@@ -658,7 +658,7 @@ def _optimism(subject: subjects.Subject) -> list[Note]:
 
     guaranteed = subject.guaranteed(subject.best.key, subject.best.tally)
     if guaranteed is not None:
-        return [*map(proof_note, guaranteed.proofs), *said(guaranteed.notes)]
+        return [*map(proof_note, guaranteed.proofs), *as_notes(guaranteed.notes)]
     if _flags_nothing(subject):
         return []
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):

@@ -26,7 +26,7 @@ from trueness._core.records import (
     native_frame,
     shown,
 )
-from trueness.findings.notes import Note, said, words
+from trueness.findings.notes import Note, as_notes, section_text
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 REPORT_OF: HigherFunction[Callable[..., Any]] = HigherFunction("report_of")
@@ -172,7 +172,7 @@ class Figure:
 def figure(
     title: str,
     data: FigureData,
-    told: Mapping[str, Any] | None = None,
+    title_values: Mapping[str, Any] | None = None,
     *,
     note: str | None = None,
     order: tuple[str, ...] = (),
@@ -194,12 +194,14 @@ def figure(
 ) -> Figure:
     """Make a figure; what should be seen in it stands under its title.
 
-    That is ``note``, or the sentence of ``title`` with the values of ``told``.
+    That is ``note``, or the sentence of ``title`` with the values of ``title_values``.
     """
     return Figure(
         data=data,
         title=title,
-        note=words("figure", title, told or {}) if note is None else note,
+        note=section_text("figure", title, title_values or {})
+        if note is None
+        else note,
         order=order,
         of=of,
         at=at,
@@ -306,7 +308,7 @@ class Finding(Record):
 
     def with_remarks(self, remarks: Iterable[str]) -> Finding:
         """Add what has to be known of the columns that were taken."""
-        return replace(self, notes=(*said(remarks), *self.notes))
+        return replace(self, notes=(*as_notes(remarks), *self.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers and the sentences as ``json.dumps`` takes them."""
@@ -341,7 +343,7 @@ def finding(
     numbers: Mapping[str, Any],
     *,
     key: str = "",
-    told: Mapping[str, Any] | None = None,
+    title_values: Mapping[str, Any] | None = None,
     answer: tuple[Note, ...] = (),
     notes: tuple[Note, ...] = (),
     tables: tuple[Table, ...] = (),
@@ -351,18 +353,22 @@ def finding(
 ) -> Finding:
     """Answer a question; its title, method and caveat stand under its code or key.
 
-    ``told`` are the values in them.
+    ``title_values`` are the values in them.
     """
-    values = told or {}
+    values = title_values or {}
     key = key or code
 
     if method is None:
-        method = words("method", code, values) or words("method", key, values)
+        method = section_text("method", code, values) or section_text(
+            "method", key, values
+        )
     if caveat is None:
-        caveat = words("caveat", code, values) or words("caveat", key, values)
+        caveat = section_text("caveat", code, values) or section_text(
+            "caveat", key, values
+        )
 
     return Finding(
-        question=words("title", code, values),
+        question=section_text("title", code, values),
         numbers=dict(numbers),
         answer=answer,
         notes=notes,

@@ -22,7 +22,7 @@ from trueness.counts.cases import headings
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.memory import could_be_probabilities
-from trueness.findings.notes import note, said
+from trueness.findings.notes import as_notes, note
 from trueness.findings.records import (
     Finding,
     Table,
@@ -88,7 +88,7 @@ def scorecard(
         answer=(cases_note(tally), place),
         notes=(
             note("intervals", level=level),
-            *said((*largest.notes, *deciles.notes, *_notes_of(stability))),
+            *as_notes((*largest.notes, *deciles.notes, *_notes_of(stability))),
         ),
         tables=(
             table("Measures", ("measure", "value"), rows),
@@ -142,7 +142,7 @@ def grades(tally: Tally, *, level: float) -> Finding:
         "grades",
         {"grades": tests},
         answer=(note("portfolio", p=tests.portfolio_p_value),),
-        notes=(note("grades tested"), *said(tests.notes)),
+        notes=(note("grades tested"), *as_notes(tests.notes)),
         tables=(table("Jeffreys test of each grade", head, rows),),
     )
 
@@ -315,7 +315,7 @@ def risks(
         "risks",
         {"curve": curve},
         answer=(cases_note(tally), note("aurc", aurc=curve.aurc)),
-        notes=(note("intervals", level=level), *said(curve.notes)),
+        notes=(note("intervals", level=level), *as_notes(curve.notes)),
         tables=(table("Risk and coverage", head, rows),),
     )
 

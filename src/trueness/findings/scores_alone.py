@@ -26,7 +26,7 @@ from trueness.ensembles.combiners import (
     wisdom_of_crowds,
 )
 from trueness.ensembles.without_labels import Agreement, agreement
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Finding, Table, finding, table
 from trueness.findings.subject import Subject, possible, tallies_of
 from trueness.inference.estimates import estimate_from_interval
@@ -54,7 +54,7 @@ def how_good_alone(subject: Subject) -> Finding:
         "flagged_rate": flagged,
         "agreement": None,
     }
-    notes = (note("no labels"), *when(flagged, "flagged alone"))
+    notes = (note("no labels"), *note_if(flagged, "flagged alone"))
     agreed = _agreement_of(subject)
 
     if agreed is None:
@@ -144,7 +144,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
         warnings.simplefilter("always", DoubtfulAssumptionWarning)
         combiner = BLIND_COMBINERS[name](panel)
 
-    warned = said(str(warning.message) for warning in raised)
+    warned = as_notes(str(warning.message) for warning in raised)
 
     numbers: dict[str, Any] = {"method": name, "agreement": None}
     tables: tuple[Table, ...] = ()
@@ -165,7 +165,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
         answer=answer,
         notes=(*notes, *warned, note("gain unknown")),
         tables=tables,
-        told={"folds": 0},
+        title_values={"folds": 0},
     )
 
     return combined, combiner

@@ -36,7 +36,7 @@ from trueness.findings.memory import (
     ScoreWithBands,
     ValidatedChoice,
 )
-from trueness.findings.notes import Note, when
+from trueness.findings.notes import Note, note_if
 from trueness.findings.request import SWEEP, Request, ThresholdGoal
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
@@ -89,7 +89,7 @@ class Subject:
     def alike(self) -> tuple[Note, ...]:
         """Say that cases belong together, by what they have in common."""
         what = self.request.cluster or "cluster"
-        return when(self.cases.clusters is not None, "clusters", cluster=what)
+        return note_if(self.cases.clusters is not None, "clusters", cluster=what)
 
     @property
     def several(self) -> bool:

@@ -14,7 +14,7 @@ from trueness._core.records import Estimate, as_precise, shown
 from trueness.comparison.results import Pair
 from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.evals.runs import Leaderboard, leaderboard, rates_figure
-from trueness.findings.notes import TITLES, Note, note, said, when
+from trueness.findings.notes import TITLES, Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -80,8 +80,8 @@ def how_often(
             "differences": [] if board is None else list(board.comparison.pairs),
         },
         key="evals",
-        answer=(*said([_counts(runs)]), _answer(rates, board, level)),
-        notes=(*said(notes), note("trusted")),
+        answer=(*as_notes([_counts(runs)]), _answer(rates, board, level)),
+        notes=(*as_notes(notes), note("trusted")),
         tables=tuple(tables),
         figures=(Figure(forest, "Pass rates"),),
     )
@@ -299,7 +299,7 @@ def compared_by_readers(study: ReaderStudy) -> Finding:
         ),
         notes=(
             *(line for pair in study.pairs for line in _pair_notes(pair, study.level)),
-            *said(study.notes),
+            *as_notes(study.notes),
         ),
         tables=tuple(tables),
     )
@@ -319,7 +319,7 @@ def _pair_notes(p: Pair, level: float) -> list[Note]:
         lines.append(
             _noninferiority(second, first, p.margin, p.p_noninferior_second, level)
         )
-        lines += when(
+        lines += note_if(
             p.p_equivalent < 1 - level,
             "equivalent",
             first=first,
@@ -403,7 +403,10 @@ def difference_sentences(comparison: RateComparison) -> list[str]:
     clearest_first = np.argsort(comparison.adjusted_p_value, kind="stable")
     lines = [_difference_sentence(comparison, k) for k in clearest_first[:MOST_PAIRS]]
     left = clearest_first.size - MOST_PAIRS
-    return [*lines, *map(str, when(left > 0, "other pairs", n=counted(left, "pair")))]
+    return [
+        *lines,
+        *map(str, note_if(left > 0, "other pairs", n=counted(left, "pair"))),
+    ]
 
 
 def _difference_sentence(comparison: RateComparison, k: int) -> str:

@@ -13,7 +13,7 @@ from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.findings.memory import Model
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
@@ -165,7 +165,7 @@ def which_leaves(
     return finding(
         "leaves",
         {**_leaf_numbers(report), "groups": numbers_of_groups},
-        answer=said(sentences),
+        answer=as_notes(sentences),
         figures=(Figure(leaf_figure(report), "Leaves", of="leaf"),),
         tables=tuple(tables),
     )
@@ -213,7 +213,7 @@ def planned_labels(p: LabelSampleSize) -> Finding:
     needed = note(
         "labels needed", n=p.labels, half=50 * p.width, without=p.without_judges
     )
-    return finding("planning", {"plan": p}, answer=(needed, *said(p.notes)))
+    return finding("planning", {"plan": p}, answer=(needed, *as_notes(p.notes)))
 
 
 def requirements(checked: Check, counted: Note, undecided: str = "report") -> Finding:
@@ -238,8 +238,8 @@ def requirements(checked: Check, counted: Note, undecided: str = "report") -> Fi
         },
         answer=(counted,),
         notes=(
-            *said(v.reason for v in checked.ordered() if v.verdict != HOLDS),
-            *said(checked.notes),
+            *as_notes(v.reason for v in checked.ordered() if v.verdict != HOLDS),
+            *as_notes(checked.notes),
             note(checked.verdict, exit=code),
         ),
         # a requirement is read to its end
@@ -279,7 +279,7 @@ def still_good(held: Watch, counted: Note, alarm_is_new: bool) -> Finding:
         },
         answer=(
             counted,
-            *when(not alarm_is_new, "counted before"),
+            *note_if(not alarm_is_new, "counted before"),
             note("watched", what=held.what, found=sentence),
         ),
         tables=(table("Groups", head, rows),) if rows else (),

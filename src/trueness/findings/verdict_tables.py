@@ -16,7 +16,7 @@ from trueness.evals.raters import METHODS as RATER_METHODS
 from trueness.evals.raters import rater_agreement
 from trueness.evals.wins import HeadToHead
 from trueness.findings.how_good import cases_note
-from trueness.findings.notes import note, said
+from trueness.findings.notes import as_notes, note
 from trueness.findings.records import Finding, fields_of, finding, table
 from trueness.metrics.grammar import text_of
 from trueness.threshold.indeterminate import indeterminate_results
@@ -51,7 +51,7 @@ def how_raters_agree(
         "raters",
         {"agreement": coefficient, "percent": percent, "method": method},
         answer=(note("rated", n=panel.n, raters=list(panel.names)),),
-        notes=(note("intervals", level=level), *said(coefficient.notes)),
+        notes=(note("intervals", level=level), *as_notes(coefficient.notes)),
         tables=(table("Agreement", ("coefficient", "value"), rows),),
     )
 
@@ -79,7 +79,7 @@ def who_wins(result: HeadToHead, level: float) -> Finding:
     return finding(
         "wins",
         {"pairs": result.pairs},
-        notes=(note("intervals", level=level), *said(result.notes)),
+        notes=(note("intervals", level=level), *as_notes(result.notes)),
         tables=(table("Head to head", head, rows),),
     )
 
@@ -111,7 +111,7 @@ def with_indeterminate_results(tally: Tally, rule: Rule, level: float) -> Findin
             **metrics_by_reading,
         },
         answer=(cases_note(tally), note("indeterminate rate", rate=result.rate)),
-        notes=(note("intervals", level=level), *said(result.notes)),
+        notes=(note("intervals", level=level), *as_notes(result.notes)),
         tables=(
             table("3x2 table", ("result", "positives", "negatives"), count_rows),
             table("Metrics", ("metric", *READINGS.values()), metric_rows),

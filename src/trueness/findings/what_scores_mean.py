@@ -39,7 +39,7 @@ from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.meaning import FEW_REPLICATES, Meaning
 from trueness.findings.memory import could_be_probabilities
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -89,9 +89,9 @@ def what_scores_mean(subject: Subject) -> Finding | None:
         numbers,
         answer=tuple(_verdict_notes(measured)),
         notes=(
-            *when(infinite, "log loss infinite", names=infinite),
-            *when(open_ended, "log loss unbounded", names=open_ended),
-            *when(outside, "not probabilities", names=outside),
+            *note_if(infinite, "log loss infinite", names=infinite),
+            *note_if(open_ended, "log loss unbounded", names=open_ended),
+            *note_if(outside, "not probabilities", names=outside),
         ),
         tables=_tables(subject.tallies, measured),
         figures=tuple(_figure(subject, meaning_of[subject.best.name], measured)),
@@ -128,7 +128,7 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
         for sentence in verdict.sentences
     ]
 
-    return finding("calibration", {"calibration": verdicts}, answer=said(sentences))
+    return finding("calibration", {"calibration": verdicts}, answer=as_notes(sentences))
 
 
 def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
@@ -149,7 +149,7 @@ def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
         worst = max(verdicts, key=lambda name: verdicts[name].error.value)
         prefix = f"{worst}: " if len(measured) > 1 else ""
         # the first sentence is the verdict, which stands there already
-        notes += said(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
+        notes += as_notes(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
 
     return notes
 
@@ -266,10 +266,10 @@ def what_calibration_changes(
     return finding(
         "calibrated",
         {"method": method, **gain_numbers(gain)},
-        answer=said(gain_sentences(gain)),
+        answer=as_notes(gain_sentences(gain)),
         tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
         figures=(drawn,),
-        told={"name": name, "method": method, "folds": gain.folds},
+        title_values={"name": name, "method": method, "folds": gain.folds},
     )
 
 

@@ -23,7 +23,7 @@ from trueness.counts.values import Tally
 from trueness.findings.advised_threshold import guarantee_for, validate_choice
 from trueness.findings.cut import find_cut, promise_notes, rows_of
 from trueness.findings.memory import CurveDrawing
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.slider_steps import (
     Steps,
@@ -136,13 +136,13 @@ def at_the_cut(subject: Subject) -> Finding:
         answer=(
             *(promise_notes(guaranteed) or (_how_chosen(subject),)),
             *_surer_threshold(subject),
-            *when(request.constraints, "red"),
-            *when(prevalence is not None, "shares for", share=prevalence),
+            *note_if(request.constraints, "red"),
+            *note_if(prevalence is not None, "shares for", share=prevalence),
         ),
         tables=(table(caption, ("metric", "value"), rows),) if rows else (),
         figures=tuple(_figures(subject)),
         key="threshold",
-        told={"how": note("as fixed" if is_given else "to expect")},
+        title_values={"how": note("as fixed" if is_given else "to expect")},
     )
 
 
@@ -250,7 +250,7 @@ def _roc_and_precision_recall(subject: Subject) -> list[Figure]:
     precision_recall = figure(
         PR,
         _curves_with_bands(subject, "precision_recall"),
-        told={"share": prevalence},
+        title_values={"share": prevalence},
         follow="recall precision",
         folded=costs_stated and not positives_are_rare,
     )
@@ -294,7 +294,7 @@ def _price(subject: Subject) -> Figure:
     picture = figure(
         PRICE,
         subject.memory.curves.once(CurveDrawing("price", costs=(fp, fn)), draw),
-        told={"fp": fp, "fn": fn},
+        title_values={"fp": fp, "fn": fn},
         note=None if costs_stated else str(note("equal costs", fn=fn)),
         follow="flagged_rate cost",
         rule="flagged_rate",
@@ -389,7 +389,7 @@ def _any_cost(subject: Subject) -> Figure:
     picture = figure(
         "Cost for every cost ratio",
         subject.memory.curves.once(CurveDrawing("cost_curve", level=level), draw),
-        told={"weight": weight_of(first.share, subject.request.costs)},
+        title_values={"weight": weight_of(first.share, subject.request.costs)},
         follow="weight weighted_cost",
         tilt="fpr fnr",
         ends=(first.at_start("fpr"), first.at_start("fnr")),
@@ -501,7 +501,7 @@ def cuts_for_prevalences(subject: Subject) -> Finding | None:
     return finding(
         "prevalence",
         {"point": point},
-        answer=said(sentences.prevalence_sentences(point)),
+        answer=as_notes(sentences.prevalence_sentences(point)),
         tables=(metrics,) if point.prevalences is None else (),
     )
 

@@ -25,7 +25,7 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
 from trueness.findings.diagnostic_tests import are_tests, which_test_is_better
 from trueness.findings.how_good import cases_note, turned
-from trueness.findings.notes import Note, note, said, when
+from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -86,12 +86,12 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
         notes += turned(model.name, model.auc)
 
     notes += _curve_notes(shown_names, curves, best)
-    notes += when(not curves, "no curves", most=MOST_ROWS)
+    notes += note_if(not curves, "no curves", most=MOST_ROWS)
 
     if curves and drawn:
         notes.append(note("drawn", what="Curves were compared", drawn=drawn))
 
-    notes += said(areas.notes)
+    notes += as_notes(areas.notes)
 
     return finding(
         "comparison",
@@ -280,7 +280,7 @@ def _note_on_margin(
         margin = difference.margin_first
         other = first
 
-    return when(
+    return note_if(
         margin >= LEAST and difference.verdict != "equal",
         "nowhere better",
         level=difference.level,
@@ -419,10 +419,10 @@ def combined(
             cases_note(subject.cases),
             note(f"together {verdict}", method=method, best=best.name, gain=gain),
         ),
-        notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),
+        notes=note_if(drawn, "drawn", what="Combinations were compared", drawn=drawn),
         tables=(
             table("Combiners on cases not used for fitting, fold by fold", head, rows),
         ),
         figures=(Figure(forest, "Combined", of="combiner", folded=True),),
-        told={"folds": comparison.folds},
+        title_values={"folds": comparison.folds},
     )

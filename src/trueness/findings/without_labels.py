@@ -24,7 +24,7 @@ from trueness.ensembles.without_labels import (
     Agreement,
     agreement,
 )
-from trueness.findings.notes import TITLES, note, said, when
+from trueness.findings.notes import TITLES, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -93,11 +93,11 @@ def without_labels(
             tiles = _score_tiles(agreed)
 
     _, common, *good = section.answer
-    mind = (*said(str(w.message) for w in raised), *section.notes)
+    mind = (*as_notes(str(w.message) for w in raised), *section.notes)
     answers = (
         ("How common is the condition?", (common,)),
         ("How good are they?", tuple(good)),
-        ("What should you do?", when(not votes or posterior.open, "verify")),
+        ("What should you do?", note_if(not votes or posterior.open, "verify")),
         ("What should you keep in mind?", mind),
     )
 
@@ -132,14 +132,14 @@ def how_good_tests(
             "independent": other and _posterior_numbers(other),
             "combination": _rule_numbers(rule, posterior.open),
         },
-        answer=said(
+        answer=as_notes(
             [
                 _sentence_on_cases(panel, len(texts)),
                 _sentence_on_prevalence(posterior, len(texts)),
                 *_sentences_on_rule(rule, posterior.open),
             ]
         ),
-        notes=said(posterior.notes),
+        notes=as_notes(posterior.notes),
         tables=tuple(tables),
         figures=_accuracy_figures(posterior, texts),
     )
@@ -407,7 +407,7 @@ def pass_rates(
             "sentences": sentences_of_differences,
         },
         key="systems",
-        answer=said(
+        answer=as_notes(
             [
                 _sentence_on_answers(rates),
                 *sentences,
@@ -416,8 +416,8 @@ def pass_rates(
             ]
         ),
         notes=(
-            *said(notes),
-            *when(choices & {"random", "by verdict"}, "also", how=option),
+            *as_notes(notes),
+            *note_if(choices & {"random", "by verdict"}, "also", how=option),
         ),
         tables=(*_rate_tables(rate_of_name, compared), *to_label),
         figures=(figure(forest.what, forest, of="system"),) if several else (),
@@ -676,8 +676,8 @@ def _judges(rate: Rate, panel: Panel, system: str, number: int) -> Finding:
         "judges of",
         {"rate": rate},
         key=f"judges{number}",
-        told={"on": on, "how": note(f"labelled {how}")},
-        answer=said(rate_sentences(rate, system)[2:]),
+        title_values={"on": on, "how": note(f"labelled {how}")},
+        answer=as_notes(rate_sentences(rate, system)[2:]),
         figures=_figures(rate, panel),
         tables=(table("Judges", JUDGE_HEAD, rows),),
         caveat=" ".join(rate.notes[1:]),

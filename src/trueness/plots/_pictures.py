@@ -136,9 +136,9 @@ def _drawing_and_data(make: Callable[..., Shown]) -> tuple[Any, Any]:
 
 
 def _signature_with_style(make: Callable[..., Shown]) -> inspect.Signature:
-    """Return the signature with ``title`` and ``ax`` in place of ``**look``."""
+    """Return the signature with ``title`` and ``ax`` in place of ``**style``."""
     parameters = dict(inspect.signature(make).parameters)
-    parameters.pop("look", None)
+    parameters.pop("style", None)
 
     for name, default in {"title": "", "ax": None}.items():
         parameters[name] = inspect.Parameter(

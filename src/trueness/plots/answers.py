@@ -35,7 +35,7 @@ from trueness.readers.analysis import ReaderStudy
 
 
 @picture
-def dominance(result: Dominance, **look: Unpack[Style]) -> Shown:
+def dominance(result: Dominance, **style: Unpack[Style]) -> Shown:
     """Where is the first of two classifiers better, and how certain is it? A chart.
 
     The default title is the verdict.
@@ -65,19 +65,21 @@ _VERDICT_OF_CURVES = {
 
 
 @picture
-def comparison(result: Comparison, **look: Unpack[Style]) -> Shown:
+def comparison(result: Comparison, **style: Unpack[Style]) -> Shown:
     """Which classifiers differ, and by how much? All differences with intervals."""
     return pairs_figure(result)
 
 
 @picture
-def combiners(comparison: CombinerComparison, **look: Unpack[Style]) -> Shown:
+def combiners(comparison: CombinerComparison, **style: Unpack[Style]) -> Shown:
     """AUC of each combiner on new cases: which ranks them best?"""
     return combiner_figure(comparison)
 
 
 @picture
-def rank_correlation(combiner: FiDEL | CorrelatedFiDEL, **look: Unpack[Style]) -> Shown:
+def rank_correlation(
+    combiner: FiDEL | CorrelatedFiDEL, **style: Unpack[Style]
+) -> Shown:
     """Do classifiers make the same errors? Rank correlation within classes, by pair."""
     return rank_correlation_figure(combiner)
 
@@ -89,7 +91,7 @@ def combiner_lines(
     *,
     x_title: str,
     errors: Mapping[str, ArrayLike] | None = None,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """How does the AUC of each combiner change with x? Each combiner is a line.
 
@@ -132,7 +134,7 @@ def combiner_lines(
 
 
 @picture
-def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
+def reader_results(study: ReaderStudy, **style: Unpack[Style]) -> Shown:
     """How well does each reader do with each treatment, and all readers on average?
 
     The default title is the test of equality.
@@ -181,7 +183,7 @@ def _capitalized(text: str) -> str:
 
 @picture
 def pass_rates(
-    rates: Leaderboard | Mapping[str, Estimate], **look: Unpack[Style]
+    rates: Leaderboard | Mapping[str, Estimate], **style: Unpack[Style]
 ) -> Shown:
     """How often does each system pass, and which ranks can it have? A chart."""
     return rates_figure(rates)
@@ -191,7 +193,7 @@ def pass_rates(
 
 
 @picture
-def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
+def check_verdicts(check: Check, **style: Unpack[Style]) -> Shown:
     """Where does each interval lie relative to its bound?
 
     Requirements on counts have no interval and are left out.
@@ -215,7 +217,7 @@ def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def watch_history(watch: Watch, **look: Unpack[Style]) -> Shown:
+def watch_history(watch: Watch, **style: Unpack[Style]) -> Shown:
     """History of a watch: what did each batch show, and when was the alarm raised?
 
     Each group has a separate panel.

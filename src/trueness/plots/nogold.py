@@ -40,7 +40,7 @@ PRIOR_DRAWS = 20_000
 def posterior_densities(
     posterior: LatentPosterior,
     truth: Mapping[str, float] | None = None,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Posterior density of every parameter, over its prior.
 
@@ -151,7 +151,7 @@ def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
 
 @picture
 def combination_densities(
-    posterior: LatentPosterior, n_best: int = 6, **look: Unpack[Style]
+    posterior: LatentPosterior, n_best: int = 6, **style: Unpack[Style]
 ) -> Shown:
     """Posterior densities of sensitivity and specificity of logical combinations.
 
@@ -185,7 +185,7 @@ def combination_densities(
 
 
 @picture
-def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
+def latent_model(posterior: LatentPosterior, **style: Unpack[Style]) -> Shown:
     """Graph of the latent class model: which quantity depends on which?
 
     Keith, Davey and Boyd (2012), Fig. 3, in their letters. Circles are unknown, the
@@ -217,7 +217,7 @@ def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
 
 @picture
 def combination_plane(
-    posterior: LatentPosterior, n_best: int = 12, **look: Unpack[Style]
+    posterior: LatentPosterior, n_best: int = 12, **style: Unpack[Style]
 ) -> Shown:
     """Draw the best combinations in the ROC plane, with their 95 % intervals.
 
@@ -278,20 +278,20 @@ def _combinations_to_draw(posterior: LatentPosterior, n_best: int) -> dict[str, 
 
 
 @picture
-def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
+def judge_rates(rates: Mapping[str, Rate], **style: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
     title = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
     return TitledFigure(figures.rates_figure(rates), title=title)
 
 
 @picture
-def judge_plane(rate: Rate, **look: Unpack[Style]) -> Shown:
+def judge_plane(rate: Rate, **style: Unpack[Style]) -> Shown:
     """How good is each judge, as a point in the ROC plane?"""
     return figures.judges_figure(rate)
 
 
 @picture
-def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
+def judge_errors(panel: Panel, **style: Unpack[Style]) -> Shown:
     """Which judges make the same errors? The correlation of their errors, by pair.
 
     Parameters
@@ -303,7 +303,7 @@ def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def judge_labels(rate: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
+def judge_labels(rate: Rate, panel: Panel, **style: Unpack[Style]) -> Shown:
     """How narrow would the interval of the rate be with more labels?
 
     Parameters

@@ -66,7 +66,7 @@ def roc(
     *,
     band: str | None = None,
     points: int = POINTS,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """ROC curve: the true positive rate at each false positive rate.
 
@@ -93,7 +93,7 @@ def precision_recall(
     band: str | None = None,
     points: int = POINTS,
     prevalences: Sequence[float] | None = None,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Precision-recall curve: which precision (PPV) remains at each recall?
 
@@ -191,19 +191,19 @@ def _at_prevalences(
 
 
 @picture_of
-def det(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
+def det(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
     """Which miss rate goes with each false alarm rate, on probit axes? A chart."""
     return figures.det_figure(named(data), points=points)
 
 
 @picture_of
-def gain_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
+def gain_curve(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
     """What proportion of the positives is among the cases with the highest scores?"""
     return figures.curve_figure("gain", named(data), points=points)
 
 
 @picture_of
-def lift_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
+def lift_curve(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
     """How many times more frequent are positives among flagged cases than among all?"""
     return figures.curve_figure("lift", named(data), points=points)
 
@@ -214,7 +214,7 @@ def score_distributions(
     *,
     bins: int = 40,
     threshold: float | None = None,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Histograms of the scores of positives and of negatives.
 
@@ -246,13 +246,13 @@ def score_distributions(
 
 
 @picture_of
-def auc_forest(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> Shown:
+def auc_forest(data: Source, *, level: float = 0.95, **style: Unpack[Style]) -> Shown:
     """How large is the AUC of each classifier, with its interval? A forest plot."""
     return figures.auc_figure(named(data), level=level)
 
 
 @picture_of
-def leakage(data: CurveSource, **look: Unpack[Style]) -> Shown:
+def leakage(data: CurveSource, **style: Unpack[Style]) -> Shown:
     """Leakage function G: what proportion of the positives is missed at each
     specificity?
 
@@ -264,7 +264,7 @@ def leakage(data: CurveSource, **look: Unpack[Style]) -> Shown:
 
 
 @picture_of
-def leakage_and_roc(data: Tally, **look: Unpack[Style]) -> Shown:
+def leakage_and_roc(data: Tally, **style: Unpack[Style]) -> Shown:
     """Leakage function and ROC curve in one plane: y = G(x) and y = 1 - G(1 - x).
 
     Sameni (2025), Fig. 3. The shaded area under G is Pr(x_p <= x_n), 1 - AUC.
@@ -273,7 +273,7 @@ def leakage_and_roc(data: Tally, **look: Unpack[Style]) -> Shown:
 
 
 @picture_of
-def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
+def binormal_fit(data: Tally, **style: Unpack[Style]) -> Shown:
     """Empirical ROC curve and fitted binormal curve: does the model fit?
 
     The default title is the test of the fit.
@@ -284,7 +284,7 @@ def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def sample_size(plan: Plan, **look: Unpack[Style]) -> Shown:
+def sample_size(plan: Plan, **style: Unpack[Style]) -> Shown:
     """How does the half-width of the interval of an AUC, or the power, depend on n?"""
     return figures.plan_figure(plan)
 
@@ -295,7 +295,7 @@ def rank_probability(
     observed: Any = None,
     *,
     bins: int = 20,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Probability of a positive at each rank, and how often there was one.
 
@@ -393,7 +393,7 @@ def _binned_rank_frequencies(t: Tally, n: int, bins: int) -> dict[str, Floats]:
 
 
 @picture
-def fermi_parameters(n: int = 1000, **look: Unpack[Style]) -> Shown:
+def fermi_parameters(n: int = 1000, **style: Unpack[Style]) -> Shown:
     """How do beta and mu follow from AUC and prevalence? Kim et al. (2021), Fig. 2.
 
     Parameters
@@ -433,7 +433,7 @@ def identity(
     y_title: str,
     colour: Iterable[object] | None = None,
     colour_title: str = "",
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Do two ways to compute a number agree? Points, and the line of equality.
 
@@ -475,7 +475,7 @@ def reliability(
     level: float = 0.95,
     replicates: int = 500,
     rng: Seed = 0,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """What proportion of the cases with a score of p is positive? A chart.
 
@@ -531,7 +531,7 @@ def _scores_below(data: Tally) -> Curves:
 
 @picture
 def calibration_maps(
-    maps: Mapping[str, Map], t: Tally, *, bins: int = 12, **look: Unpack[Style]
+    maps: Mapping[str, Map], t: Tally, *, bins: int = 12, **style: Unpack[Style]
 ) -> Shown:
     """Which probability does each map assign to a score? A chart.
 
@@ -558,7 +558,7 @@ def calibration_maps(
 
 
 @picture
-def decomposition(scores: Mapping[str, ProperScore], **look: Unpack[Style]) -> Shown:
+def decomposition(scores: Mapping[str, ProperScore], **style: Unpack[Style]) -> Shown:
     """Which classifier discriminates better, and which is calibrated better? A chart.
 
     Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines

@@ -13,7 +13,7 @@ from trueness.sites.summary_curve import SummaryROC
 
 
 @picture
-def site_forest(across: AcrossSites, **look: Unpack[Style]) -> Shown:
+def site_forest(across: AcrossSites, **style: Unpack[Style]) -> Shown:
     """How good is it at each site, on average, and at the next? A forest plot.
 
     The last row is the prediction interval for a new site.
@@ -30,7 +30,7 @@ def site_forest(across: AcrossSites, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def summary_plane(summary: SummaryROC, **look: Unpack[Style]) -> Shown:
+def summary_plane(summary: SummaryROC, **style: Unpack[Style]) -> Shown:
     """Where do sites lie in the ROC plane, and where will the next one lie?
 
     Summary point, summary ROC curve, confidence region and prediction region.

@@ -69,7 +69,7 @@ def operating_point(
     minimize: str | Metric | None = None,
     constraints_on: str = THESE_CASES,
     rng: Seed = 0,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Which ROC points do the constraints allow, and where is the best threshold?
 
@@ -122,7 +122,7 @@ def operating_point(
 
 @picture
 def guaranteed_threshold(
-    t: Tally, guarantee: GuaranteedThreshold, **look: Unpack[Style]
+    t: Tally, guarantee: GuaranteedThreshold, **style: Unpack[Style]
 ) -> Shown:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
@@ -203,7 +203,7 @@ def pareto(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """How much of one metric is lost for another? All thresholds and the Pareto front.
 
@@ -252,7 +252,7 @@ def pareto_plane(
     maximize: Iterable[str | Metric] = (),
     minimize: Iterable[str | Metric] = (),
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Which points of the ROC curve are candidates in the allowed region?
 
@@ -283,7 +283,7 @@ def _thinned(size: int) -> Array:
 
 
 @picture_of
-def cost_curve(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> Shown:
+def cost_curve(data: Source, *, level: float = 0.95, **style: Unpack[Style]) -> Shown:
     """How low can the cost of errors be, for every weight of the two kinds? A chart.
 
     The dashed line is the better of "flag all" and "flag none".
@@ -297,7 +297,7 @@ def decision_curve(
     *,
     level: float = 0.95,
     standardised: bool = False,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """What is the net benefit of the models, of acting always, and of acting never?
 
@@ -318,7 +318,7 @@ def risk_coverage(
     *,
     threshold: float = 0.5,
     level: float = 0.95,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """How often is the classifier wrong on its most confident cases?
 
@@ -332,7 +332,7 @@ def risk_coverage(
 
 
 @picture
-def zones(t: Tally, answer: RuleOrThreshold, **look: Unpack[Style]) -> Shown:
+def zones(t: Tally, answer: RuleOrThreshold, **style: Unpack[Style]) -> Shown:
     """Scores of the two classes, over the zones of one or two thresholds.
 
     Parameters

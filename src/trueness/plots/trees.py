@@ -37,7 +37,7 @@ def levels_by_sample_size(
     level: str = "confidence",
     method: str = "blend",
     empty: str | float = "coin",
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """How do splits compare as the number of cases grows?
 
@@ -72,7 +72,7 @@ def levels_by_sample_size(
 
 
 @picture
-def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
+def majority_likelihood(y: int, n: int, **style: Unpack[Style]) -> Shown:
     """Which larger class probability explains y of n, with and without the labels?
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
@@ -122,7 +122,7 @@ def leaf_tree(
     report: LeafReport,
     *,
     names: Sequence[str] | None = None,
-    **look: Unpack[Style],
+    **style: Unpack[Style],
 ) -> Shown:
     """Which leaves of this tree can be trusted, seen at a glance?
 
@@ -263,7 +263,7 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
 
 
 @picture
-def leaf_probabilities(report: LeafReport, **look: Unpack[Style]) -> Shown:
+def leaf_probabilities(report: LeafReport, **style: Unpack[Style]) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
