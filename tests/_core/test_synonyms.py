@@ -3,13 +3,14 @@
 import pytest
 
 import trueness
+from trueness._core.not_computed import ABSENT, NEAREST
 from trueness._core.synonyms import CALLS, WORDS
 
 MODULES = {"calibration", "estimators", "plots", "ranking", "samples"}
 SYNONYMS = [(name, call) for call, names in CALLS.items() for name in names]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [*CALLS, *NEAREST])
 def test_what_to_type_begins_with_a_public_name(call):
     head = call.partition("(")[0].partition(".")[0]
 
@@ -48,12 +49,12 @@ def test_words_of_parameters_are_not_words_of_trueness_for_another():
         ("sensitivity_score", "recall(y_true, y_pred)"),
         ("compute_gini_coefficient", "gini(y_true, y_score)"),
         ("somersd", "gini(y_true, y_score)"),
-        ("Krippendorffs_Alpha", "rater_agreement(panel)"),
+        ("Krippendorffs_Alpha", 'rater_agreement(panel, method="krippendorff")'),
         (
             "hosmer_lemshow",
             'calibration_test(y_true, y_score, method="hosmer-lemeshow")',
         ),
-        ("fleiss", "rater_agreement(panel)"),
+        ("spiegelhalters", 'calibration_test(y_true, y_score, method="spiegelhalter")'),
         ("ovo_auc_macro", None),
     ],
 )
@@ -62,6 +63,25 @@ def test_a_word_is_answered_however_it_is_written(name, call):
         getattr(trueness, name)
 
     assert (f"Type trueness.{call}." in str(refusal.value)) == (call is not None)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [(name, call) for call, names in NEAREST.items() for name in names],
+)
+def test_what_is_not_computed_names_the_nearest_call(name, call):
+    with pytest.raises(AttributeError) as refusal:
+        getattr(trueness, name)
+
+    assert "It is not part of Trueness; the nearest is" in str(refusal.value)
+    assert f"trueness.{call}." in str(refusal.value)
+
+
+def test_a_word_stands_in_one_table_only():
+    names = [name for name, _ in SYNONYMS]
+    names += [name for others in NEAREST.values() for name in others] + list(ABSENT)
+
+    assert len(names) == len(set(names))
 
 
 def test_a_misspelt_name_of_trueness_is_suggested():

@@ -5,12 +5,14 @@ import shlex
 import pytest
 
 from shell import PYTHON, run
+from trueness._core.not_computed import NEAREST
 from trueness._core.synonyms import CALLS
 from trueness.cli import COMMANDS
 from trueness.cli._app import load
 from trueness.cli._synonyms import COMMAND_OF_CALL, command_for
 
-CALLS_AND_FUNCTIONS = {*CALLS, *(call.partition("(")[0] for call in CALLS)}
+ANSWERS = [*CALLS, *NEAREST]
+CALLS_AND_FUNCTIONS = {*ANSWERS, *(call.partition("(")[0] for call in ANSWERS)}
 
 
 def options_of(command):
@@ -44,6 +46,14 @@ def test_a_word_of_a_profession_is_told_its_command(word, command, monkeypatch):
 
 def test_a_misspelt_command_is_still_suggested():
     assert "'evaluate'" in run("evaluat", "cases.csv").stderr
+
+
+def test_what_is_not_computed_names_the_nearest_command(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+
+    refused = run("froc", "cases.csv").stderr
+
+    assert "It is not part of Trueness; the nearest is: trueness readers" in refused
 
 
 def test_a_word_without_an_answer_leads_to_the_list_of_commands(monkeypatch):

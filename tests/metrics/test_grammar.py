@@ -58,6 +58,9 @@ def test_values_are_passed_on():
         ("flagged <= 500", "flagged <= 500"),
         ("recall - fpr > 0.5 - accuracy", "recall - fpr + accuracy > 0.5"),
         ("cost(fp=1,fn=2) < 1e3", "cost(fp=1, fn=2) < 1000"),
+        ("false positive rate <= 10%", "fpr <= 0.1"),
+        ("hit rate + 1 >= 1.5", "recall + 1 >= 1.5"),
+        ("LR+ >= 10", "lr_positive >= 10"),
     ],
 )
 def test_constraints_from_text(text, meant):
@@ -93,7 +96,10 @@ def test_constraints_from_text(text, meant):
         ("tp*fp", "sums of counts can be divided"),
         ("f1 / recall", "sums of counts can be divided"),
         ("1 / tp", "a number cannot be divided by a metric"),
-        ("profit", "no metric of that name; known are accuracy"),
+        ("profit", "no metric of that name. Did you mean 'cost'"),
+        ("zzz", "no metric of that name; known are accuracy"),
+        ("nnt", r"Type trueness\.decision_curve\(y_true, y_score\)"),
+        ("auc", "auc has no threshold"),
         ("f_beta(1e308)", "beta must be at most 1e100"),
     ],
 )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
-from trueness._core.synonyms import CALLS, calls_for
+from trueness._core.synonyms import CALLS, calls_for, is_absent, nearest_call
 
 NAMELESS = "(no name)"
 CONTENTS = " help(trueness) lists all names, by question."
@@ -99,12 +99,22 @@ def not_here(
 
     >>> not_here("auroc", [])
     "module 'trueness' has no attribute 'auroc'. Type trueness.auc(y_true, y_score)."
+    >>> not_here("froc", []).partition(". ")[2]
+    'It is not part of Trueness; the nearest is trueness.reader_study(frame).'
     """
     sentence = f"module 'trueness' has no attribute {name!r}."
     if inside and name in inside:
         return f"{sentence} Type trueness.{inside[name]}.{name}."
+    if is_absent(name):
+        return sentence + " It is not part of Trueness" + _nearest_here(name)
     advice = _typed_here(name, names) or nearest(name, names, cutoff=0.8)
     return sentence + (advice or CONTENTS)
+
+
+def _nearest_here(name: str) -> str:
+    """Say which call comes nearest to what is not computed here."""
+    call = nearest_call(name)
+    return f"; the nearest is trueness.{call}." if call else f".{CONTENTS}"
 
 
 def not_a_function(name: str) -> InputError:

@@ -23,9 +23,10 @@ import typer.main
 from typer.core import TyperCommand
 
 from trueness._core.progress import stopped_by
+from trueness._core.synonyms import is_absent
 from trueness.cli import _signals
 from trueness.cli._help import ShellGroup
-from trueness.cli._synonyms import command_for
+from trueness.cli._synonyms import command_for, nearest_command
 
 EXIT_CODES = (
     "Exit codes: 0 success; 1 the output could not be written; 2 wrong input; 3 too "
@@ -116,7 +117,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "curve": CommandEntry(
         module="scorecard",
-        help="What does acting on a score bring? Net benefit, or risk and coverage.",
+        help="What is gained by acting on it? Net benefit, or risk and coverage.",
         panel=CLASSIFIER,
     ),
     "sql": CommandEntry(
@@ -238,6 +239,13 @@ def _name_command_for(word: str, ctx: Any) -> None:
     no_command = f"There is no command '{word}'."
     if Path(word).exists():
         ctx.fail(f"{no_command} It is a file; type: trueness look {quote(word)}")
+
+    if is_absent(word):
+        nearest = nearest_command(word)
+        no_command += " It is not part of Trueness"
+        if nearest is not None:
+            ctx.fail(f"{no_command}; the nearest is: {nearest}")
+        ctx.fail(f"{no_command}. For the list of commands type: trueness --help")
 
     command = command_for(word)
     if command is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trueness._core.synonyms import calls_for
+from trueness._core.synonyms import calls_for, nearest_call
 
 ONE_SCORE = "FILE --label COLUMN --score COLUMN"
 TWO_SCORES = "FILE --label COLUMN --score COLUMN --score COLUMN"
@@ -125,6 +125,22 @@ COMMAND_OF_CALL: Mapping[str, str] = {
     "prevalence": "judge FILE --judge COLUMN --label COLUMN --labelled random",
     "rater_agreement": AGREE,
     'rater_agreement(panel, method="gwet")': f"{AGREE} --method gwet",
+    'rater_agreement(panel, method="fleiss")': f"{AGREE} --method fleiss",
+    'rater_agreement(panel, method="krippendorff")': f"{AGREE} --method krippendorff",
+    'rater_agreement(panel, method="conger")': f"{AGREE} --method conger",
+    'rater_agreement(panel, method="percent")': f"{AGREE} --method percent",
+    'calibrate(y_true, y_score, method="histogram")': (
+        f"calibrate {ONE_SCORE} --method histogram"
+    ),
+    "pass_rate": "evals LOG",
+    "compare_combiners": f"combine {TWO_SCORES}",
+    "dominates": f"compare {TWO_SCORES}",
+    "lift_curve": f"{SCORECARD} --plot gain.svg",
+    "multiclass_auc": "evaluate FILE --label COLUMN",
+    "plan_auc_difference": "plan difference --first 0.85 --second 0.8 --power 0.8",
+    "tally(y_true, y_score, weight=w, cluster=unit)": (
+        f"{EVALUATE} --weight COLUMN --cluster COLUMN"
+    ),
     'rater_agreement(panel, method="brennan-prediger")': (
         f"{AGREE} --method brennan-prediger"
     ),
@@ -191,6 +207,16 @@ def command_for(word: str) -> str | None:
         written in (metric.name, *metric.aliases) for metric in METRICS.values()
     )
     return f"trueness {AT_THRESHOLD}" if is_metric else None
+
+
+def nearest_command(word: str) -> str | None:
+    """Return the command that comes nearest to what Trueness does not compute.
+
+    >>> nearest_command("afroc")
+    'trueness readers FILE --label COLUMN --score COLUMN'
+    """
+    call = nearest_call(word)
+    return command_of_call(call) if call else None
 
 
 def command_of_call(call: str) -> str | None:

@@ -73,53 +73,56 @@ balanced_accuracy = _quotient("balanced_accuracy",
 recall = _ratio("recall",
     "What proportion of the positives is flagged? (sensitivity, true positive rate)",
     (1, 0, 0, 0), (1, 0, 1, 0), reference=_YERUSHALMY,
-    aliases=("sensitivity", "sens", "tpr", "hit_rate"), words="recall (sensitivity)",
-    shown=True)
+    aliases=("sensitivity", "sens", "tpr", "hit_rate", "true_positive_rate"),
+    words="recall (sensitivity)", shown=True)
 specificity = _ratio("specificity",
     "What proportion of the negatives is not flagged? (true negative rate)",
     (0, 0, 0, 1),
-    (0, 1, 0, 1), reference=_YERUSHALMY, aliases=("spec", "tnr", "selectivity"),
-    shown=True)
+    (0, 1, 0, 1), reference=_YERUSHALMY,
+    aliases=("spec", "tnr", "selectivity", "true_negative_rate"), shown=True)
 fpr = _ratio("fpr",
     "What proportion of the negatives is flagged? (false positive rate, fall-out)",
     (0, 1, 0, 0), (0, 1, 0, 1), direction="lower", reference=_FAWCETT,
-    aliases=("fall_out",), words="false positive rate")
+    aliases=("fall_out", "false_positive_rate"), words="false positive rate")
 fnr = _ratio("fnr",
     "What proportion of the positives is missed? (false negative rate, miss rate)",
     (0, 0, 1, 0), (1, 0, 1, 0), direction="lower", reference=_FAWCETT,
-    aliases=("miss_rate",), words="false negative rate")
+    aliases=("miss_rate", "false_negative_rate"), words="false negative rate")
 precision = _ratio("precision",
     "What proportion of the flagged cases is positive? (positive predictive value)",
-    (1, 0, 0, 0), (1, 1, 0, 0), reference=_FAWCETT, aliases=("ppv",),
-    words="precision (PPV)", shown=True)
+    (1, 0, 0, 0), (1, 1, 0, 0), reference=_FAWCETT,
+    aliases=("ppv", "positive_predictive_value"), words="precision (PPV)", shown=True)
 npv = _ratio("npv",
     "What proportion of the cases not flagged is negative? (negative predictive value)",
-    (0, 0, 0, 1), (0, 0, 1, 1), reference=_FAWCETT, words="negative predictive value",
+    (0, 0, 0, 1), (0, 0, 1, 1), reference=_FAWCETT,
+    aliases=("negative_predictive_value",), words="negative predictive value",
     shown=True)
 f1 = _ratio("f1", "What is the harmonic mean of precision and recall? (Dice)",
-    (2, 0, 0, 0), (2, 1, 1, 0), reference=_RIJSBERGEN, aliases=("f1_score", "dice"),
-    words="F1", shown=True)
+    (2, 0, 0, 0), (2, 1, 1, 0), reference=_RIJSBERGEN,
+    aliases=("f1_score", "dice", "f_score", "f_measure"), words="F1", shown=True)
 youden = _quotient("youden",
     "How far is recall above the false positive rate? (J, informedness)",
     lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fn) * (fp + tn)),
     range=(-1.0, 1.0),
     reference="Youden 1950, Cancer 3:32, "
     "doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3",
-    aliases=("j", "youden_j", "informedness", "bookmaker"), words="Youden's J")
+    aliases=("j", "youden_j", "youden_index", "informedness", "bookmaker"),
+    words="Youden's J")
 mcc = _quotient("mcc", "How strongly do prediction and truth correlate? (phi)",
     lambda tp, fp, fn, tn: ((tp * tn - fp * fn) * abs(tp * tn - fp * fn),
         (tp + fn) * (fp + tn) * (tp + fp) * (fn + tn)),
     shape="bent", root=True, range=(-1.0, 1.0),
     reference="Matthews 1975, Biochim. Biophys. Acta 405:442, "
     "doi:10.1016/0005-2795(75)90109-9",
-    aliases=("phi", "matthews"), words="Matthews correlation", shown=True)
+    aliases=("phi", "matthews", "matthews_correlation"),
+    words="Matthews correlation", shown=True)
 kappa = _quotient("kappa",
     "How far do prediction and truth agree, corrected for chance?",
     lambda tp, fp, fn, tn: (2 * (tp * tn - fp * fn),
         (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)),
     range=(-1.0, 1.0),
     reference="Cohen 1960, Educ. Psychol. Meas. 20:37, doi:10.1177/001316446002000104",
-    aliases=("cohen_kappa",), words="Cohen's kappa")
+    aliases=("cohen_kappa", "cohens_kappa"), words="Cohen's kappa")
 g_mean = _quotient("g_mean", "What is the geometric mean of recall and specificity?",
     lambda tp, fp, fn, tn: (tp * tn, (tp + fn) * (fp + tn)), shape="product", root=True,
     reference="Kubat, Matwin 1997, Proc. ICML 14:179", aliases=("gmean",),
@@ -141,11 +144,13 @@ lift = _quotient("lift",
 lr_positive = _quotient("lr_positive",
     "By what factor does a flag raise the odds of being positive?",
     lambda tp, fp, fn, tn: (tp * (fp + tn), (tp + fn) * fp), range=(0.0, np.inf),
-    reference=_DEEKS, aliases=("plr",), words="positive likelihood ratio")
+    reference=_DEEKS, aliases=("plr", "lr_plus", "positive_likelihood_ratio", "lr+"),
+    words="positive likelihood ratio")
 lr_negative = _quotient("lr_negative",
     "By what factor does the absence of a flag change the odds of being positive?",
     lambda tp, fp, fn, tn: (fn * (fp + tn), (tp + fn) * tn), direction="lower",
-    range=(0.0, np.inf), reference=_DEEKS, aliases=("nlr",),
+    range=(0.0, np.inf), reference=_DEEKS,
+    aliases=("nlr", "lr_minus", "negative_likelihood_ratio", "lr-"),
     words="negative likelihood ratio")
 diagnostic_odds_ratio = _quotient("diagnostic_odds_ratio",
     "How many times larger are the odds of a flag for positives than for negatives?",

@@ -9,6 +9,8 @@ Nothing is ever evaluated as Python:
     factor      "-" factor | number | name | name "(" arguments ")" | "(" sum ")"
     arguments   [name "="] number, separated by commas
     number      digits, with "%" behind them for a hundredth: 90% is 0.9
+
+A name may have several words, such as "true positive rate", where these are a metric.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several, nearest
 from trueness._core.numbers import level_text
+from trueness._core.synonyms import calls_for, nearest_call
 from trueness.metrics.algebra import Constraint, Metric, constraint_of, count_weights
 from trueness.metrics.definitions import (
     COUNTS,
@@ -35,7 +38,7 @@ from trueness.metrics.definitions import (
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?)"
-    r"|(?P<name>[fF]0?\.5\b|[A-Za-z_][A-Za-z_0-9]*)"
+    r"|(?P<name>[fF]0?\.5\b|[lL][rR][+-](?=\s*(?:[<>=)]|\Z))|[A-Za-z_][A-Za-z_0-9]*)"
     r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
     r"|(?P<other>\S)|(?P<end>\Z))"
 )
@@ -215,13 +218,18 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.depth = 0
-        self.tokens = map(_Token, _TOKEN.finditer(text))
-        self.here = next(self.tokens)
+        self.tokens = [_Token(match) for match in _TOKEN.finditer(text)]
+        self.position = 0
+
+    @property
+    def here(self) -> _Token:
+        """Return the next token; behind the last one it stays the end."""
+        return self.tokens[min(self.position, len(self.tokens) - 1)]
 
     def step(self) -> _Token:
         """Move on to the next token, and return the one before it."""
         token = self.here
-        self.here = next(self.tokens, token)
+        self.position += 1
         return token
 
     def take(self, sign: str) -> bool:
@@ -247,7 +255,7 @@ class _Reader:
         # one line of text with a mark below the token
         if is_short and "\n" not in self.text:
             message += f"\n  {self.text}\n  {' ' * token.position}^"
-        raise InputError(message)
+        raise InputError(message, example=_call_instead(self.text))
 
     def end(self) -> None:
         """Stop unless everything was read."""
@@ -334,15 +342,34 @@ class _Reader:
 
         self.fail("a metric or a number was needed")
 
+    def _join_words(self, token: _Token) -> str:
+        """Return a name, with the words behind it that make it one of a metric."""
+        name_parts = [token.text]
+        for next_token in self.tokens[self.position :]:
+            if next_token.kind != "name":
+                break
+            name_parts.append(next_token.text)
+
+        for n_parts in range(len(name_parts), 1, -1):
+            joined_name = "_".join(name_parts[:n_parts]).lower()
+            if SYNONYMS.get(joined_name, joined_name) in METRICS:
+                self.position += n_parts - 1
+                return joined_name
+        return token.text.lower()
+
     def _read_name(self, token: _Token) -> Metric:
         """Return the metric with the name that was read."""
-        name = token.text.lower()
+        name = self._join_words(token)
         name = SYNONYMS.get(name, name)
         for known_metrics in (METRICS, COUNTS, FAMILY_MEMBERS):
             if name in known_metrics:
                 return known_metrics[name]
         if name in _OF_ALL_THRESHOLDS:
-            self.fail("this needs a metric at one threshold, such as youden", token)
+            self.fail(
+                f"{name} has no threshold; a metric at one threshold is needed, such "
+                "as youden",
+                token,
+            )
         if name not in METRIC_FAMILIES:
             names = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
             hint = nearest(name, names)
@@ -382,6 +409,16 @@ class _Reader:
         if not set(_needed_arguments(family)) <= set(arguments):
             self.fail(usage, token)
         return METRIC_FAMILIES[family](**arguments)
+
+
+def _call_instead(text: str) -> PythonCode | None:
+    """Return the call for a word of another field that is no metric at a threshold."""
+    quantity = text.strip()
+    is_name = re.fullmatch(r"[A-Za-z][\w '-]*", quantity) is not None
+    if not is_name or quantity.lower() in known_names():
+        return None
+    call = nearest_call(quantity) or next(iter(calls_for(quantity)), None)
+    return PythonCode(f"trueness.{call}") if call else None
 
 
 def _read_number(text: str) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described, listing
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Estimate
 from trueness.calibration.lines import (
     calibration_line,
@@ -95,12 +95,16 @@ def statistic_by_name(name: str) -> Statistic | Metric:
         # a metric keeps the name that was typed: sensitivity, not recall
         return by_name(name) or read_metric(name)
     except InputError:
+        known = nearest(name, STATISTICS)
+        advice = known or (
+            f" Measures without a threshold are {listing(STATISTICS, 9)}; the others "
+            "are metrics."
+        )
         raise InputError(
-            f"No measure is called {name!r}. Measures without a threshold are "
-            f"{listing(STATISTICS, 9)}; the others are metrics.",
+            f"No measure is called {described(name)}.{advice}",
             option="statistic",
             choices=STATISTICS,
-            example="auc",
+            example=None if known else "auc",
         ) from None
 
 
@@ -166,7 +170,7 @@ def read_measure(
         return SiteMeasure(measure, known_ends, statistic=statistic)
 
     if isinstance(measure, (str, Metric)):
-        chosen = read_metric(measure)
+        chosen = _metric_of_site(measure)
         return SiteMeasure(
             chosen.name, chosen.range, metric=chosen, threshold=threshold
         )
@@ -186,6 +190,18 @@ def read_measure(
         option="measure",
         example="auc",
     )
+
+
+def _metric_of_site(measure: str | Metric) -> Metric:
+    """Return a metric; an error names the measure that was meant, if it is none."""
+    try:
+        return read_metric(measure)
+    except InputError as err:
+        hint = nearest(measure, STATISTICS)
+        if not hint:
+            raise
+        message = f"No measure is called {described(measure)}.{hint}"
+        raise err.rephrased(message=message, option="measure") from None
 
 
 def _check_no_threshold(name: str, threshold: float | None) -> None:
@@ -355,7 +371,7 @@ def _published_value(estimate: Estimate, measure: SiteMeasure) -> SiteValue:
             estimate, estimate.se**2, scale, sample_size=math.nan, cases=math.nan
         )
 
-    # only an interval: its half width on the open scale is z standard errors
+    # only an interval: its half-width on the open scale is z standard errors
     low = scale.position(estimate.low)
     high = scale.position(estimate.high)
     standard_error = (high - low) / (2 * normal_quantile(estimate.level))

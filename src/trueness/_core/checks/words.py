@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.synonyms import WORDS
+from trueness._core.synonyms import WORDS, letters
 
 Array = NDArray[Any]
 
@@ -81,12 +81,17 @@ def nearest(name: object, names: Collection[str], cutoff: float = 0.6) -> str:
 
     >>> nearest("acuracy", ["accuracy", "recall"]), nearest("conf", ["count", "level"])
     (" Did you mean 'accuracy'?", " Did you mean 'level'?")
+    >>> nearest("Hit rate", ["recall", "fpr"])
+    " Did you mean 'recall'?"
     """
     if not isinstance(name, str) or name in names:
         return ""
 
+    wanted = letters(name)
     same_meaning = [
-        word for word, synonyms in WORDS.items() if word in names and name in synonyms
+        word
+        for word, synonyms in WORDS.items()
+        if word in names and wanted in map(letters, synonyms)
     ]
     if same_meaning:
         return f" Did you mean {' or '.join(map(repr, same_meaning))}?"
