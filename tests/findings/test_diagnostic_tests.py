@@ -149,7 +149,7 @@ class TestPairs:
         from scipy.stats import chi2
 
         assert compared.pairs[0].p_value == pytest.approx(chi2.sf(statistic, 1))
-        assert compared.method == "sensitivity"
+        assert compared.measure == "sensitivity"
 
     def test_the_default_is_accuracy(self):
         compared = trueness.compare(FRAME)

@@ -26,7 +26,7 @@ from trueness.comparison.paired import (
     complete_panel,
     measured_columns,
     name_copies,
-    name_of,
+    title_of,
 )
 from trueness.comparison.results import (
     Comparison,
@@ -113,7 +113,7 @@ def compare(
         return _add_note_on_accuracy(comparison)
 
     _options.statistic(measure, "compare")
-    name = name_of(measure)
+    name = title_of(measure)
     panel = complete_panel(data, "compare")
     # a function of the user's own has no influence values, so cases are redrawn
     if method == "bootstrap" and not hasattr(measure, "measure"):
@@ -159,7 +159,7 @@ def _compare_by_bootstrap(
     replicates: int,
 ) -> Comparison:
     """Return the comparison of classifiers on the same redrawn cases."""
-    name = name_of(statistic)
+    name = title_of(statistic)
     # the estimate of each classifier is the same as without the others
     estimates_by_name = {
         classifier: bootstrap_statistic(
@@ -200,7 +200,7 @@ def _compare_by_bootstrap(
         difference,
         margin=margin,
         paired=True,
-        method=name,
+        measure=name,
         cases=[panel],
     )
     return name_copies(comparison, panel)
@@ -324,7 +324,7 @@ def compare_groups(
             replicates=replicates,
         )
 
-    name = name_of(measure)
+    name = title_of(measure)
     sides = [
         evaluate_statistic(tally, measure, ends=value_range, level=level, name=name)
         for tally in tallies.values()
@@ -376,7 +376,7 @@ def _compare_groups_by_bootstrap(
     replicates: int,
 ) -> Comparison:
     """Return the comparison of groups, each redrawn independently."""
-    name = name_of(statistic)
+    name = title_of(statistic)
     bootstrapped = [
         bootstrap_statistic(
             tally,
@@ -418,6 +418,6 @@ def _compare_groups_by_bootstrap(
         difference,
         pairs=pairs,
         paired=False,
-        method=name,
+        measure=name,
         cases=labelled,
     )

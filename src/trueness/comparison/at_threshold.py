@@ -162,7 +162,7 @@ def compare_metric(
         difference,
         margin=margin,
         paired=True,
-        method=name_as_typed,
+        measure=name_as_typed,
         cases=[votes],
         notes=verification_notes,
     )

@@ -137,7 +137,7 @@ def compare_group_metrics(
         difference,
         pairs=pairs,
         paired=False,
-        method=metric.name,
+        measure=metric.name,
         cases=[tally.labelled() for tally in tallies.values()],
         notes=_notes_on_small_groups(small_groups),
     )

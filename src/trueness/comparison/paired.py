@@ -44,6 +44,15 @@ from trueness.inference.variance import (
 )
 from trueness.ranking.areas import auc
 
+# what an answer calls a statistic, where that is not the name of the function
+TITLES = {
+    "auc": "AUC",
+    "average_precision": "average precision",
+    "brier": "Brier score",
+    "log_loss": "log loss",
+    "partial_auc": "partial AUC",
+}
+
 
 @of_panel
 def compare_auc(
@@ -118,7 +127,7 @@ def compare_auc(
         difference,
         margin=margin,
         paired=False,
-        method="AUC",
+        measure="AUC",
         cases=labelled,
     )
 
@@ -165,7 +174,7 @@ def _compare_auc_on_same_cases(
         difference,
         margin=margin,
         paired=True,
-        method="AUC",
+        measure="AUC",
         cases=[panel],
     )
 
@@ -242,10 +251,13 @@ def _tally_rows(output: Floats) -> Ints:
 
 
 def compare_outputs(
-    panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
+    panel: Panel,
+    columns: Sequence[EvaluatedMeasure],
+    margin: float | None,
+    measure: str,
 ) -> Comparison:
     """Return the comparison of measures of the same cases; copies are named."""
-    return name_copies(compare_columns(panel, columns, margin, method), panel)
+    return name_copies(compare_columns(panel, columns, margin, measure), panel)
 
 
 def name_copies(comparison: Comparison, panel: Panel) -> Comparison:
@@ -263,7 +275,10 @@ def name_copies(comparison: Comparison, panel: Panel) -> Comparison:
 
 
 def compare_columns(
-    panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
+    panel: Panel,
+    columns: Sequence[EvaluatedMeasure],
+    margin: float | None,
+    measure: str,
 ) -> Comparison:
     """Return the comparison of measures of the same cases."""
     sample = apply_design(panel)
@@ -276,7 +291,7 @@ def compare_columns(
         difference,
         margin=margin,
         paired=True,
-        method=method,
+        measure=measure,
         cases=[panel],
         notes=_notes_on_constant_classes(panel, columns),
     )
@@ -339,10 +354,16 @@ def name_of(statistic: Callable[..., Any]) -> str:
     return "statistic" if name == "<lambda>" else str(name)
 
 
+def title_of(statistic: Callable[..., Any]) -> str:
+    """Return what an answer calls a statistic: AUC, not auc."""
+    name = name_of(statistic)
+    return TITLES.get(name, name)
+
+
 def compare_independent(
     tallies: Mapping[str, Tally],
     sides: Sequence[EvaluatedMeasure],
-    method: str,
+    measure: str,
     *,
     margin: float | None = None,
     pairs: list[tuple[int, int]] | None = None,
@@ -358,6 +379,6 @@ def compare_independent(
         margin=margin,
         pairs=pairs,
         paired=False,
-        method=method,
+        measure=measure,
         cases=[tally.labelled() for tally in tallies.values()],
     )

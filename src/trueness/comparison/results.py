@@ -13,7 +13,7 @@ import numpy as np
 from trueness._core.checks import options as _options
 from trueness._core.checks.words import listing
 from trueness._core.figures import Intervals, intervals
-from trueness._core.numbers import p_is, p_value
+from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.cases import Cases
 from trueness.inference.differences import (
@@ -71,7 +71,7 @@ class Pair(Record):
         """Write the pair in one line."""
         text = (
             f"{self.first} - {self.second}: {self.shown}, {p_is(self.p_value)} "
-            f"(adjusted {p_value(self.p_adjusted)})"
+            f"(adjusted {p_is(self.p_adjusted)})"
         )
         if self.ratio is not None:
             text += f"; {self.ratio}"
@@ -104,8 +104,8 @@ class Comparison(Record):
         Every pair, in the order of the names.
     p_value : float
         For "all are equal": the smallest adjusted p-value of a pair (Holm 1979).
-    paired, method : bool, str
-        Whether the cases are the same, and the method of the comparison.
+    paired, measure : bool, str
+        Whether the cases are the same, and what is compared.
     """
 
     names: tuple[str, ...]
@@ -113,12 +113,12 @@ class Comparison(Record):
     pairs: tuple[Pair, ...]
     p_value: float
     paired: bool
-    method: str
+    measure: str
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
         """Write a line for each classifier and for each pair."""
-        lines = [f"Comparison ({self.method}, {'' if self.paired else 'un'}paired)"]
+        lines = [f"Comparison ({self.measure}, {'' if self.paired else 'un'}paired)"]
         for name, value in zip(self.names, self.values, strict=True):
             first_line, _, _ = repr(value).partition("\n")  # notes stand below
             lines.append(f"  {name}: {first_line}")
@@ -242,7 +242,7 @@ def compare_pairs(
     margin: float | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     paired: bool,
-    method: str,
+    measure: str,
     cases: Sequence[Cases] = (),
     notes: Sequence[str] = (),
 ) -> Comparison:
@@ -271,7 +271,7 @@ def compare_pairs(
         adjusted_pairs,
         smallest_p_value(adjusted_pairs),
         paired,
-        method,
+        measure,
         notes=(*notes, *_notes(values, cases)),
     )
 

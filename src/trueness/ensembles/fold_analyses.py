@@ -20,7 +20,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import Estimate
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.comparison.paired import measured_columns, name_of
+from trueness.comparison.paired import measured_columns, title_of
 from trueness.comparison.results import Comparison, compare_pairs
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally, rescored
@@ -93,12 +93,12 @@ def compare_folds(
 ) -> Comparison:
     """Compare models that were trained and tested on the same folds, fold by fold."""
     _cases.at_least_two(data.names, "A comparison of folds")
-    name = name or name_of(statistic)
+    name = name or title_of(statistic)
     level = _options.fraction(level, "level")
     measured = MeasuredFolds(data, statistic, name, level, ends)
     estimates = {model: measured.estimate(k) for k, model in enumerate(data.names)}
     return compare_pairs(
-        estimates, measured.contrast, margin=margin, paired=True, method=name
+        estimates, measured.contrast, margin=margin, paired=True, measure=name
     )
 
 

@@ -105,7 +105,7 @@ def compare_runs(
         missing = ", ".join(f"{shown(s)} {run.missing:,}" for s, run in runs.items())
         notes.append(without_verdict(missing))
 
-    return replace(comparison, method="pass rate", notes=tuple(notes))
+    return replace(comparison, measure="pass rate", notes=tuple(notes))
 
 
 def _is_one_attempt_per_item(run: Attempts) -> bool:
@@ -177,7 +177,7 @@ def _compare_means(
     }
 
     return compare_pairs(
-        rates, difference, margin=margin, paired=True, method="pass rate"
+        rates, difference, margin=margin, paired=True, measure="pass rate"
     )
 
 
@@ -195,10 +195,10 @@ class ItemPlan(Record):
     items, attempts : int
         Number of items needed, with this number of attempts at each by each system.
     difference, half_width : float
-        The difference to detect, or the half width of the interval of one rate; NaN
+        The difference to detect, or the half-width of the interval of one rate; NaN
         where it is not planned for.
     power, level : float
-        The power (NaN for a half width), and the confidence level.
+        The power (NaN for a half-width), and the confidence level.
     between, within : float
         Variance between items, and of one attempt at an item; NaN where the pilot has
         one attempt per item, so that they cannot be distinguished.

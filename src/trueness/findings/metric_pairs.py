@@ -56,7 +56,6 @@ def better_by_metric(
             "metric": metric,
             "values": value_by_classifier,
             "pairs": compared.pairs,
-            "method": compared.method,
         },
         key="comparison",
         answer=(cases_note(subject.cases),),

@@ -99,7 +99,7 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
             "auc": dict(zip(areas.names, areas.values, strict=True)),
             "pairs": areas.pairs,
             "all_equal": fields_of(areas, "p_value"),
-            "method": areas.method,
+            "measure": areas.measure,
             "dominance": dominance,
         },
         answer=(cases_note(panel), *_verdict(subject, areas)),

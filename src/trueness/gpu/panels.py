@@ -199,7 +199,7 @@ def compare_auc(
         )
 
     values = dict(zip(data.names, estimates, strict=True))
-    return compare_pairs(values, contrast, margin=margin, paired=True, method="AUC")
+    return compare_pairs(values, contrast, margin=margin, paired=True, measure="AUC")
 
 
 def _influence_powers(size: int, powers: Floats, size_of_other: int) -> Stratum:
