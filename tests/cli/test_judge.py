@@ -52,8 +52,8 @@ def test_the_sentences_of_the_issue(here, table):
     ends = [f"{100 * v:.0f}" for v in (r.value, r.low, r.high)]
     raw = 100 * np.mean(table[["gpt", "claude"]].to_numpy())
     assert (
-        f"The raw pass rate is {raw:.0f} %. Corrected for the judges' errors it is "
-        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges "
+        f"The raw pass rate is {raw:.0f} %. Corrected for the judges' errors, it is "
+        f"{ends[0]} % (95 % credible interval {ends[1]} to {ends[2]}). The two judges "
         "carry as much information as "
         f"{r.effective_judges.value:.1f} independent ones." in found.stdout
     )
@@ -193,7 +193,7 @@ def test_grades_have_no_raw_pass_rate(here, table):
     table.assign(grade=grade).to_csv("graded.csv", index=False)
     found = run("graded.csv", "--judge", "grade", *ASK)
     text = f"The mean grade is {grade.mean():.3g} by grade. Corrected for the judge's"
-    assert f"{text} errors the pass rate is" in found.stdout
+    assert f"{text} errors, the pass rate is" in found.stdout
     both = answer("graded.csv", "--judge", "grade", "--judge", "claude", *ASK)
     raw = both["systems"]["all"]["raw"]
     assert raw == pytest.approx(table["claude"].mean())

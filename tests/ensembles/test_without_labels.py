@@ -131,7 +131,7 @@ def test_ranks_alone_give_no_headline(correlation):
 
     assert found.notes[0].startswith("Not identified: classifiers may make the same")
     assert "not determined; 0." in repr(found)
-    assert "if independent" in found._repr_html_()
+    assert "if errors were independent" in found._repr_html_()
 
 
 def test_any_labels_agree_with_the_ranks():

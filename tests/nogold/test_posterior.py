@@ -404,8 +404,8 @@ def test_what_is_not_determined_is_shown_without_numbers(hiv):
     # two tests do not determine the answer even if errors are independent
     of_two_tests = trueness.latent_class(table("swineflu_recovered"), draws=400)
 
-    assert "if independent" in repr(hiv)
-    assert "if independent" not in repr(of_two_tests)
+    assert "if errors were independent" in repr(hiv)
+    assert "if errors were independent" not in repr(of_two_tests)
     assert "nan" not in repr(hiv) + repr(of_two_tests)
 
 
@@ -468,7 +468,7 @@ BAD = [
     (P(["A", "B"], [[1, 0]], unknown=[0]), "is empty"),
     (trueness.tally([0, 1], [0.1, 0.2]), "needs a Panel"),
     ({}, "at least one population"),
-    (P(["A", "B"], [[1, NAN]], unknown=[3]), "no vote at all"),
+    (P(["A", "B"], [[1, NAN]], unknown=[3]), "has no votes"),
     ({"x": OK, "y": AC}, "same classifiers"),
     ({"x": OK, "y": EMPTY}, "in population 'y' is empty"),
     (P(["A", "B"], [[1, 1], [0, 0]], unknown=[10**12] * 2), "all counts by 1,000"),

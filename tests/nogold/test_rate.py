@@ -241,7 +241,7 @@ def test_a_few_labels_correct_the_rate(repeating_judges):
     rate = trueness.prevalence(trueness.panel(labels, verdicts), labelled="random")
 
     assert rate.identified
-    assert "Corrected for the judges' errors it is" in rate_sentences(rate)[1]
+    assert "Corrected for the judges' errors, it is" in rate_sentences(rate)[1]
 
 
 def test_a_copied_judge_counts_once(rng):

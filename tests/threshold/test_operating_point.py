@@ -200,7 +200,7 @@ def test_how_it_reads():
         "  recall >= 0.75: 0.75 (limiting)",
         "  flagged <= 8: 4",
     ]
-    assert lines[5:] == ["  prevalence 0.4, by sweep"]
+    assert lines[5:] == ["  prevalence 0.4"]
     assert repr(p.rule) == "Rule: flag from 0.6 on"
     assert p.metrics["recall"] == trueness.at_threshold(HAND, p.threshold)["recall"]
 

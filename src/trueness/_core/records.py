@@ -11,7 +11,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from types import MappingProxyType
 from typing import Any, cast, final
@@ -63,10 +63,17 @@ class Record:
         return hash((type(self).__name__, *single_values))
 
     def __repr__(self) -> str:
-        """One line per field, numbers with four significant digits, then the notes."""
+        """One line per field, numbers with four significant digits, then the notes.
+
+        The published method stands in its field only, for those who look it up.
+        """
         items = dict(_items(self))
+        items.pop("method", None)
         notes = items.pop("notes", ())
-        lines = [f"{name}: {brief(value)}" for name, value in items.items()]
+        lines = [
+            f"{name}: {_field_text(name, value)}".replace(": \n", ":\n")
+            for name, value in items.items()
+        ]
         lines += [f"Note: {note}" for note in notes]
 
         # a part that takes several lines is set in
@@ -373,6 +380,25 @@ def brief(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return _brief_parts(value)
+
+
+def _field_text(name: object, value: object) -> str:
+    """Write a field; each of several estimates on a line of its own, named once."""
+    if isinstance(value, Estimate) and _is_called(value, str(name)):
+        return str(replace(value, name=""))
+    if isinstance(value, Mapping) and value:
+        entries = list(value.items())
+        if all(isinstance(entry, Estimate) for _, entry in entries):
+            lines = [f"{key}: {_field_text(key, entry)}" for key, entry in entries]
+            return "\n".join(["", *lines])
+    if isinstance(value, tuple) and not value:
+        return "none"
+    return brief(value)
+
+
+def _is_called(estimate: Estimate, name: str) -> bool:
+    """Is this the name of the estimate, in capitals or not?"""
+    return estimate.name.replace(" ", "_").casefold() == name.casefold()
 
 
 def _brief_parts(value: object) -> str:

@@ -76,8 +76,6 @@ class CalibrationError(Answer):
         How many bins hold cases, and how they were made.
     chance : float
         The plain error that perfectly calibrated scores would have on average here.
-    warning : str
-        What the number is worth.
     """
 
     plain: Estimate
@@ -86,7 +84,6 @@ class CalibrationError(Answer):
     smooth: Estimate
     bins: int
     chance: float
-    warning: str
     binning: str = "equal mass"
     notes: tuple[str, ...] = ()
 
@@ -137,7 +134,7 @@ def calibration_error(
     debiased = residuals.mean_error(level)
     chance = expected_error_by_chance(forecasts, start)
     smooth, smooth_notes = _smooth_estimate(forecasts, level)
-    warning = (
+    limitations = (
         f"Even perfectly calibrated scores would show an error of about {chance:.3g} "
         "here by chance. The error depends on the number of cases and on the "
         f"{start.size} bins. It says nothing about discrimination."
@@ -155,9 +152,13 @@ def calibration_error(
         smooth=smooth,
         bins=int(start.size),
         chance=chance,
-        warning=warning,
         binning=binning,
-        notes=(*unlabelled_notes(data), *smooth_notes, *interval_notes(data)),
+        notes=(
+            *unlabelled_notes(data),
+            limitations,
+            *smooth_notes,
+            *interval_notes(data),
+        ),
     )
 
 

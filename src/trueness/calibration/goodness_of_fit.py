@@ -52,6 +52,11 @@ class CalibrationTest(Answer):
     method: str
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Name the test, then write the statistic and the p-value."""
+        fields = super().__repr__()
+        return fields.replace("CalibrationTest", f"CalibrationTest ({self.method})", 1)
+
 
 @of_tally
 def calibration_test(

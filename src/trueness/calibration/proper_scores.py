@@ -55,6 +55,8 @@ from trueness.inference.verification import unlabelled_notes
 
 # the prevalence is kept this far from 0 and 1 for the loss of predicting it
 _SMALLEST_PREVALENCE = 2.0**-52
+# what each loss is called in an answer
+_TITLES = {"brier": "Brier score", "log_loss": "log loss"}
 Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
 
 
@@ -138,7 +140,8 @@ class ProperScore(Answer):
         estimate = estimate_from_interval(
             self.value, self.low, self.high, self.level, self.method
         )
-        lines = [repr(replace(estimate, bounds=self.bounds))]
+        name = _TITLES[self._name]
+        lines = [repr(replace(estimate, name=name, bounds=self.bounds))]
         for name in ("mcb", "dsc", "unc"):
             lines.append(f"  {name}: {getattr(self, name)}")
         lines.append(f"  skill: {self.skill:.4g}")

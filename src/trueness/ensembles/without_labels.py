@@ -112,7 +112,7 @@ class Agreement(Record):
         ):
             text = str(estimate)
             if math.isnan(estimate.value):
-                text = f"not determined; {independent} if independent"
+                text = f"not determined; {independent} if errors were independent"
             rows.append((name, text))
 
         return rows

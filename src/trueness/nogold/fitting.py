@@ -31,7 +31,6 @@ from trueness.nogold.patterns import (
 )
 from trueness.nogold.posterior import (
     LatentPosterior,
-    span,
     summary_of_draws,
 )
 from trueness.nogold.sampling import Diagnostics, sample
@@ -462,12 +461,13 @@ def _note_on_shared_errors(
         warning = warning.replace(OR_INDEPENDENT, "")
         prior = ", from the prior"
 
+    sensitivity = shared.sensitivity[name]
     return (
         f"{warning}If classifiers may make the same errors, the prevalence{where} is "
-        f"{_rate(shared)} and the sensitivity of {name} "
-        f"{span(shared.sensitivity[name])}. "
+        f"{_rate(shared)}, and the sensitivity of {name} between "
+        f"{percent(sensitivity.low)} and {percent(sensitivity.high)}. "
         f"If errors were independent, they would be {_rate(independent)} and "
-        f"{independent.sensitivity[name].value:.3f}{prior}. "
+        f"{percent(independent.sensitivity[name].value)}{prior}. "
         f"{_evidence(log_bayes_factor)}"
     )
 

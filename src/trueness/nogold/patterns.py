@@ -214,7 +214,7 @@ def _check_panel(panel: Any, where: str) -> None:
             )
 
         if np.isnan(column).all():
-            raise NotEnoughCases(f"Classifier {name!r} has no vote at all{where}.")
+            raise NotEnoughCases(f"Classifier {name!r} has no votes{where}.")
 
 
 def other_votes(rows: Floats) -> Floats:

@@ -17,6 +17,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.figures import html_table
 from trueness._core.imports import required
+from trueness._core.numbers import level_text
 from trueness._core.records import (
     Estimate,
     Record,
@@ -40,7 +41,7 @@ TINY = 1e-300  # in place of a denominator of 0
 ERRORS_IN_WORDS = {
     "none": "independent",
     "shared": "that may be shared",
-    "labels": "of any kind, by the labels",
+    "labels": "of any kind (identified by labels)",
 }
 # the last letter of a pattern's name in ArviZ: without a label, positive, negative
 KIND_LETTERS = "?+-"
@@ -381,9 +382,9 @@ class LatentPosterior(Record):
 
         texts = []
         for name, estimate in self.estimates.items():
-            text = span(estimate)
+            text = f"{level_text(estimate.level)} credible interval {span(estimate)}"
             if name in if_independent:
-                text += f"; {if_independent[name].value:.3f} if independent"
+                text += f"; {if_independent[name].value:.3f} if errors were independent"
             texts.append((name, text))
 
         return texts

@@ -71,7 +71,7 @@ class Rate(Record):
         The rate: mean of its draws and equal-tailed interval. Without labels there is
         an interval only, and the value is NaN.
     naive, judges : mappings from judge to float and to Judge
-        Of each judge: the raw proportion of yes verdicts, and the sensitivity and
+        For each judge: the raw proportion of yes verdicts, and the sensitivity and
         specificity.
     effective_judges : Estimate
         The effective number of independent judges: K / (1 + (K - 1) r) with r the mean
@@ -141,7 +141,8 @@ class Rate(Record):
         number = self.effective_judges.value
         if np.isfinite(number):
             lines.append(
-                f"  worth {number:.1f} independent judges of {len(self.naive)}"
+                f"  {len(self.naive)} judges, as informative as {number:.1f} "
+                "independent ones"
             )
 
         lines += [f"  Note: {note}" for note in self.notes]
@@ -152,11 +153,11 @@ class Rate(Record):
         span = f"{percent(self.low)} to {percent(self.high)}"
         level = level_text(self.level)
         if self.independent is None:
-            return f"{percent(self.value)} ({level} interval {span})"
+            return f"{percent(self.value)} ({level} credible interval {span})"
 
         return (
-            f"not determined, {span} ({level} interval); "
-            f"{percent(self.independent.value)} if errors were independent"
+            f"not determined ({level} credible interval {span}; "
+            f"{percent(self.independent.value)} if errors were independent)"
         )
 
 

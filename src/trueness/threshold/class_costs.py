@@ -55,7 +55,7 @@ class ClassDecisions(Answer):
         """Write the mean cost, and what it saves."""
         lines = [
             repr(self.cost),
-            f"saved, against {self.best_single_class!r} for every case: {self.saving}",
+            f"compared with {self.best_single_class} for every case: {self.saving}",
             *(f"Note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)

@@ -126,7 +126,7 @@ class OperatingPoint(Answer):
             limiting = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{limiting}")
 
-        lines.append(f"  {self._prevalence_text()}, by {self.method}")
+        lines.append(f"  {self._prevalence_text()}")
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
 
