@@ -2,7 +2,7 @@
 
 ``python benchmarks/study_expected_labels.py shift 200`` prints the coverage of today's
 true values under covariate shift, ``... blind 100`` that of several classifiers without
-any label, and ``... plans 60`` how often a label plan keeps its half width. The figures
+any label, and ``... plans 60`` how often a label plan keeps its half-width. The figures
 stand in the maths page on inference.
 """
 
@@ -212,7 +212,7 @@ def study_blind(runs: int) -> None:
 
 
 def study_plans(runs: int) -> None:
-    """Print how often a label plan keeps its half width, and holds the truth."""
+    """Print how often a label plan keeps its half-width, and holds the truth."""
     rng = np.random.default_rng(61)
     half_width = 0.05
     for prevalence, name in itertools.product((0.3, 0.05), ("recall", "precision")):

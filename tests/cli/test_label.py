@@ -86,7 +86,7 @@ def test_a_logistic_curve_stands_beside_pooled_bins(folder):
     fits = " ".join(answer(*words, "--score", "p")["sentences"])
     differs = " ".join(answer(*words, "--score", "q")["sentences"])
 
-    assert "A logistic curve (Platt) fits these cases, too" in fits
+    assert "A logistic curve (Platt) also fits these cases" in fits
     assert "A logistic curve (Platt) does not fit these cases" in differs
 
 

@@ -78,7 +78,7 @@ def test_studies_keep_the_half_width_of_plan_labels(
         study = trueness.prevalence(labels, verdicts, labelled="random", rng=seed)
         half_widths.append((study.high - study.low) / 2)
 
-    # 30 studies have a standard error of about 2 % of the mean half width
+    # 30 studies have a standard error of about 2 % of the mean half-width
     assert 0.92 * half_width < np.mean(half_widths) < 1.05 * half_width
     assert plan.width <= 2 * half_width
 

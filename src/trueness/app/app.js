@@ -64,7 +64,7 @@ window.workbench = (() => {
       if (answer.address) location.assign(answer.address);
       else refuse(answer.problem || "The file was refused.");
     };
-    request.onerror = () => refuse("The file could not be sent. Does trueness app still run?");
+    request.onerror = () => refuse("The file could not be sent. Is trueness app still running?");
     request.onabort = () => { sending.hidden = true; };
     find("#abort").onclick = () => request.abort();
     request.open("POST", "/upload?name=" + encodeURIComponent(file.name));

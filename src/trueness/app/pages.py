@@ -87,7 +87,7 @@ STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/cs
 TITLES = notes.TITLES | {
     "summary": "In plain words",
     "verified": "How good is each test?",
-    "alone": "What do scores without labels tell?",
+    "alone": "What do scores without labels show?",
     "nogold": "How good is each test?",
     "judges": "What is the true pass rate?",
     "systems": "How often does each system pass?",

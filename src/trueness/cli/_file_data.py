@@ -171,8 +171,8 @@ def open_data(
 def say_what_was_inverted() -> None:
     """Say how scores were turned round."""
     shell.say(
-        "Every score was turned round: 1 minus a fraction, else its negative. "
-        "Thresholds are those of the turned scores."
+        "Every score was reversed: fractions became 1 minus the score, other scores "
+        "their negative. Thresholds apply to the reversed scores."
     )
 
 

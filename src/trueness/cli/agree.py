@@ -40,7 +40,8 @@ def agree_command(
         typer.Option(
             "--weights",
             metavar="NAME",
-            help="Of Cohen's kappa for ordered categories: linear or quadratic.",
+            help="Weights of Cohen's kappa for ordered categories: linear or "
+            "quadratic.",
         ),
     ] = None,
     count: options.Count = None,

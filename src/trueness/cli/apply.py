@@ -31,7 +31,7 @@ def apply_command(
     map: Annotated[
         str,
         typer.Argument(
-            help="What --save of calibrate, combine, leaves or threshold has written.",
+            help="File written by --save of calibrate, combine, leaves or threshold.",
             metavar="MAP",
             show_default=False,
         ),

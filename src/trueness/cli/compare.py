@@ -53,7 +53,7 @@ def compare_command(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            help="What is compared at a threshold, such as sensitivity. By default "
+            help="Metric to compare at a threshold, such as sensitivity. By default "
             "AUCs of scores, sensitivity and specificity of tests.",
         ),
     ] = None,
@@ -155,7 +155,7 @@ def _compare_metric(
     """Compare a metric at a threshold: differences or ratios, by a named test."""
     if metric is None:
         raise InputError(
-            "Threshold, effect and method are those of a metric. Name one.",
+            "Threshold, effect and method are options of a metric. Name one.",
             option="metric",
             example="sensitivity",
         )

@@ -181,7 +181,7 @@ def evals_command(
 ) -> shell.CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
-    Of verdicts head to head, --winner COLUMN: win rates with ties, and the sign test.
+    For head-to-head verdicts, --winner COLUMN: win rates with ties, and the sign test.
 
     Example:
     trueness evals sample:judges --item pair --passed truth --by kind

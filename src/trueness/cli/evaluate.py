@@ -87,9 +87,9 @@ def evaluate_command(
         typer.Option(
             "--indeterminate",
             metavar="LOW:HIGH|WORD",
-            help="Of one test: results from LOW up to HIGH, or a word such as "
-            "inconclusive, are neither. They count as positive, as negative, and are "
-            "left out (3x2 table).",
+            help="For one test: results from LOW up to HIGH, or a word such as "
+            "inconclusive, are indeterminate. The 3x2 table counts them as positive, "
+            "as negative, and leaves them out.",
         ),
     ] = None,
     horizon: Annotated[
@@ -140,8 +140,8 @@ def evaluate_command(
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     A label with more than two classes is answered class by class, when there
-    is a score for each of them. Of tests, which say 0 or 1 or a known pair of
-    words: sensitivity, specificity, predictive values and likelihood ratios; also
+    is a score for each of them. Tests, whose results are 0 and 1 or a known pair of
+    words, get sensitivity, specificity, predictive values and likelihood ratios; also
     of four counts, --tp 815 --fp 115 --fn 208 --tn 327.
 
     Example:

@@ -1,4 +1,4 @@
-"""How good is a scorecard, and what does acting on a score bring?"""
+"""How good is a scorecard, and what is gained by acting on the score?"""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def curve_command(
             "--kind",
             metavar="NAME",
             help="decision (net benefit, net interventions avoided), or risk-coverage "
-            "(error rate of the cases that the score is surest of).",
+            "(error rate of the most confident cases).",
         ),
     ] = DECISION,
     show: Annotated[
@@ -199,7 +199,7 @@ def curve_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    """What does acting on a score bring? Net benefit, or risk and coverage.
+    """What is gained by acting on it? Net benefit, or risk and coverage.
 
     Example:
     trueness curve sample:west_nile --label virus --score boosting --kind decision

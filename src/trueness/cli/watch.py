@@ -297,12 +297,12 @@ def _turned(
     pivot = watch.columns.get("pivot") if watch else None
 
     if invert and columns.judges:
-        raise InputError("Verdicts of judges are not turned round.", option="invert")
+        raise InputError("Verdicts of judges cannot be reversed.", option="invert")
 
     if invert and watch is not None and pivot is None:
         raise InputError(
-            "Earlier batches of this watch were counted with scores as they are. Begin "
-            "a new watch for scores that are turned round.",
+            "Earlier batches of this watch were counted without reversing scores. "
+            "Begin a new watch for reversed scores.",
             option="invert",
         )
 

@@ -537,7 +537,7 @@ def _advice_on_columns(data: Any, table: DataTable, error: InputError) -> str:
     if error.option != "label":
         return _odd_words(data, table)
     if len(tests_among(table, set())) >= 2:
-        return " Where there are none, ask latent_class or agreement."
+        return " Where there are none, use latent_class or agreement."
     return ""
 
 

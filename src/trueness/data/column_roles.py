@@ -307,7 +307,7 @@ def _refuse_table_of_verdicts(table: DataTable) -> None:
 
     raise InputError(
         f"Each row has the verdict of one judge ({names_of([judges[0], verdicts[0]])}),"
-        " and no column holds labels. look says what can be asked of such a table.",
+        " and no column holds labels. look lists the analyses for such a table.",
         option="label",
         choices=tuple(table.kinds),
     )

@@ -682,7 +682,7 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ..
     if len(scores) >= LEAST_FOR_AGREEMENT:
         questions.append(
             LookedQuestion(
-                "What does the agreement of scores tell, without labels?",
+                "What does the agreement of scores show, without labels?",
                 "agreement",
                 "evaluate",
                 all_scores,

@@ -124,8 +124,8 @@ def _note(report: LeafReport, grown: bool) -> str:
     contradicted = int((report.verdict == "contradicted").sum())
     if contradicted:
         note += (
-            f" In {contradicted} of {report.node.size} leaves most of them are not of "
-            "the class that the tree predicts."
+            f" In {contradicted} of {report.node.size} leaves most of these cases "
+            "are not of the class that the tree predicts."
         )
 
     if 2 * contradicted > int((report.majority != "tie").sum()):

@@ -96,8 +96,8 @@ def find_cut(
 
     if request.auc is not None:
         raise InputError(
-            "An AUC is given for cases without labels; these have labels, which tell "
-            "more.",
+            "An AUC is given for cases without labels; these have labels, which "
+            "carry more information.",
             option="auc",
         )
 

@@ -174,6 +174,6 @@ def _notes_on_contradiction(counts: StratifiedCounts) -> list[str]:
 
     return [
         f"The labels contradict the map: {observed_total:,.0f} positives were found, "
-        f"but it expects {expected:,.0f}. P(label | score) has changed; fit the map "
-        "anew."
+        f"but it expects {expected:,.0f}. P(label | score) has changed; fit "
+        "the map again."
     ]

@@ -367,7 +367,7 @@ def as_fraction(value: float) -> Fraction:
     >>> as_fraction(0.1), as_fraction(1 / 3), as_fraction(0.12345)
     (Fraction(1, 10), Fraction(1, 3), Fraction(2469, 20000))
     """
-    value = _options.real_number(value, "A number of a metric")
+    value = _options.real_number(value, "A number in a metric")
     simple = Fraction(value).limit_denominator(1000)
     if float(simple) == value:
         return simple

@@ -268,8 +268,8 @@ def _watch_of_file(content: dict[str, Any]) -> Watch:
         return _check_question(Watch(content["about"], content["state"], groups))
     except InputError as err:
         raise InputError(
-            f"The file holds a watch that cannot go on: {err.message} Restore it from "
-            "a copy, or begin a new watch in another file."
+            f"The file holds a watch that cannot be continued: {err.message} Restore "
+            "it from a copy, or begin a new watch in another file."
         ) from None
 
 

@@ -279,7 +279,7 @@ def _cases_that_could_be(panel: Panel) -> Floats:
 def _notes_on_errors(dependence: str) -> tuple[str, ...]:
     """Return what is assumed about the errors of the classifiers."""
     if dependence == "labels":
-        return ("Labels of some cases decide how probable each label is.",)
+        return ("The labels of some cases determine how probable each label is.",)
 
     if dependence == "none":
         return (

@@ -78,8 +78,8 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     unlabelled = np.asarray(panel.unknown, float)
     if unlabelled.sum() < labels:
         raise NotEnoughCases(
-            f"There are {unlabelled.sum():,.0f} cases without a label; {labels:,} were "
-            f"asked for."
+            f"There are {unlabelled.sum():,.0f} cases without a label, fewer than "
+            f"the {labels:,} to be labelled."
         )
 
     probability = _probability_given_votes(verdicts)
@@ -231,7 +231,7 @@ def plan_labels(
     """Number of labels for an interval of this width (label budget, active testing).
 
     With ``metric``: how many cases of each band of scores should be labelled, so that
-    its interval has this half width? The plan allocates labels to bands (Neyman) by the
+    its interval has this half-width? The plan allocates labels to bands (Neyman) by the
     labels that a map expects (``unlabelled=``), and draws the cases.
 
     Without ``metric``: how many labels does :func:`trueness.prevalence` need? It is the
@@ -245,12 +245,12 @@ def plan_labels(
         Verdicts with some labels, from which the accuracy of the judges is estimated.
         Without a panel, the arguments below describe the expected judges.
     half_width
-        Wanted half width of the interval: 0.05 for plus or minus 5 percentage points.
+        Wanted half-width of the interval: 0.05 for plus or minus 5 percentage points.
     metric, threshold
         A metric at a threshold, such as "recall", or "auc": then ``data`` are scores
         without labels.
     labels
-        With ``metric``, the number of labels there will be, in place of a half width.
+        With ``metric``, the number of labels there will be, in place of a half-width.
     assurance
         With ``metric``: the proportion of samples in which the interval is no wider.
     prevalence
@@ -263,7 +263,7 @@ def plan_labels(
 
     Examples
     --------
-    Without judges, Wilson's interval of a rate of 1/2 has the half width
+    Without judges, Wilson's interval of a rate of 1/2 has the half-width
     1.96 / (2 sqrt(n + 1.96^2)), which is 0.05 for n = 380.3.
 
     >>> plan_labels(half_width=0.05, prevalence=0.5, cases=10**6).without_judges
@@ -346,7 +346,7 @@ def _plan_of_scores(
 
 
 def _checked_half_width(half_width: float | None) -> float:
-    """Return a half width that an interval of a rate can have."""
+    """Return a half-width that an interval of a rate can have."""
     checked = _options.fraction(half_width, "half_width")
     if checked >= 0.5:
         raise InputError(
@@ -544,8 +544,8 @@ def _check_within_reach(least_width: float, half_width: float, cases: int) -> No
     if least_width > 2 * half_width:
         raise NotEnoughCases(
             f"With all of {cases:,} cases labelled the interval is still "
-            f"plus or minus {least_width / 2:.3f}, more than {half_width:g}. Take more "
-            "cases, or accept a wider interval."
+            f"plus or minus {least_width / 2:.3f}, more than {half_width:g}. Collect "
+            "more cases, or accept a wider interval."
         )
 
 

@@ -60,7 +60,7 @@ class ScoreLabelPlan(Record):
     value : float
         The value of the metric that the map expects.
     half_width : float
-        Expected half width of the interval of the metric with these labels.
+        Expected half-width of the interval of the metric with these labels.
     sample : LabelSample
         The bands, to be stated as ``unlabelled=`` once the labels are there.
     notes : tuple of str
@@ -207,7 +207,7 @@ def plan_by_score(
 def _notes_on_half_width(
     expected: ExpectedCounts, measured: _Measured, assurance: float
 ) -> tuple[str, ...]:
-    """Return how surely the half width is kept; with few flagged cases it is not."""
+    """Return how surely the half-width is kept; with few flagged cases it is not."""
     unknown = np.asarray(expected.observed.unknown, np.float64)
     flagged = float(unknown[expected.observed.score >= measured.threshold].sum())
     if measured.metric is None or flagged >= _FEW_FLAGGED:
@@ -219,7 +219,7 @@ def _notes_on_half_width(
     # the interval of a proportion of few cases depends on the positives among them
     return (
         f"Only {number_of(flagged)} of {number_of(float(unknown.sum()))} cases score "
-        f"{measured.threshold:g} or more, so the half width varies between samples. Is "
+        f"{measured.threshold:g} or more, so the half-width varies between samples. Is "
         "this the threshold in use?",
         "Draw the cases at random within each band.",
     )
@@ -337,7 +337,7 @@ def _claims(
 
 
 class _Allocation:
-    """Numbers of labels of each band, and the half width that they lead to."""
+    """Numbers of labels of each band, and the half-width that they lead to."""
 
     def __init__(
         self,
@@ -374,7 +374,7 @@ class _Allocation:
         return _round_to_total(parts, wanted)
 
     def half_width(self, labels: Array) -> float:
-        """Return the half width that is kept with the assurance."""
+        """Return the half-width that is kept with the assurance."""
         parts = self.claims.sum_of_squares * (1 / labels - 1 / self.sizes)
         variance = max(float(parts.sum()), 1e-300)
         # a variance from few labels is itself uncertain: 1 / (n p) of its square
@@ -387,7 +387,7 @@ class _Allocation:
         return self.quantile * math.sqrt(unlucky + self.fixed_variance)
 
     def smallest(self, half_width: float) -> Array:
-        """Return the fewest labels that keep the half width."""
+        """Return the fewest labels that keep the half-width."""
         for total in np.geomspace(10, 2 * self.sizes.sum(), _STEPS):
             labels = self.allocate(total)
             if self.half_width(labels) <= half_width:

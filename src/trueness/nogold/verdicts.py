@@ -72,7 +72,7 @@ def panel_of_verdicts(data: Tally | Panel) -> Panel:
 
     for name, column in zip(data.names, data.rows.T, strict=True):
         if np.isnan(column).all():
-            raise NotEnoughCases(f"Judge {name!r} has given no verdict at all.")
+            raise NotEnoughCases(f"Judge {name!r} has no verdicts.")
 
     return data
 

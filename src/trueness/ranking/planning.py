@@ -35,7 +35,7 @@ _MAX_CLASS_RATIO = 4
 
 
 class Reach(NamedTuple):
-    """Power (NaN without a null) and mean half width for a number of cases."""
+    """Power (NaN without a null) and mean half-width for a number of cases."""
 
     power: float
     half_width: float
@@ -115,7 +115,7 @@ def plan_auc(
     auc, prevalence
         The AUC that is expected, and the prevalence among the cases collected.
     half_width
-        Wanted half width of the interval.
+        Wanted half-width of the interval.
     null, power
         Instead of ``half_width``: the power of the two-sided test against this AUC,
         that is, how often the interval excludes it. It is 0.9 with ``null`` alone.
@@ -175,7 +175,7 @@ def plan_auc_difference(
         The AUCs that are expected, and the correlation of the two scores within a
         class.
     half_width, power
-        Wanted half width of the interval of the difference, or instead the wanted power
+        Wanted half-width of the interval of the difference, or instead the wanted power
         of the paired test of equal AUCs (0.9 when neither is given).
     prevalence, level
         As in :func:`plan_auc`.
@@ -231,7 +231,7 @@ def plan_rate(
 
     How many cases are needed to estimate recall, specificity or precision?
 
-    The half width is that of Wilson's interval if the rate is as expected; the power is
+    The half-width is that of Wilson's interval if the rate is as expected; the power is
     an exact sum over the binomial distribution.
 
     Parameters
@@ -300,7 +300,7 @@ def plan_rate(
 def _rate_reach(
     rate: float, null: float, sizes: Floats, weights: Floats, level: float
 ) -> Reach:
-    """Return the power and the half width for a rate, averaged over denominators."""
+    """Return the power and the half-width for a rate, averaged over denominators."""
     half_width = 0.0
     power = 0.0
     for size, weight in zip(sizes.tolist(), weights.tolist(), strict=True):
@@ -352,7 +352,7 @@ def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
 
 
 def _narrow_enough(half_width: float) -> Enough:
-    """Return the goal of at most this half width."""
+    """Return the goal of at most this half-width."""
     widest = _options.fraction(half_width, "half_width")
     return lambda reach: reach.half_width <= widest
 
@@ -471,7 +471,7 @@ def _make_plan(
 
 
 def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
-    """Return the power, or the half width, for other numbers of cases."""
+    """Return the power, or the half-width, for other numbers of cases."""
     question = _auc_question(
         plan.value,
         null=plan.null,
@@ -505,7 +505,7 @@ class _Question(NamedTuple):
     is_cohort: bool = False
 
     def reach(self, n: int) -> Reach:
-        """Return the power and half width of n cases, simulated where they are few."""
+        """Return the power and half-width of n cases, simulated where they are few."""
         if min(_split(n, self.prevalence)) >= _MIN_NORMAL:
             reached = self.by_normal_approximation(n)
         else:
@@ -516,7 +516,7 @@ class _Question(NamedTuple):
         return reached
 
     def _judge(self, areas: _Areas) -> tuple[Array, Floats]:
-        """Return which samples exclude the null, and the half widths of intervals."""
+        """Return which samples exclude the null, and the half-widths of intervals."""
         low, high = _intervals(areas, self.level, is_difference=self.is_difference)
         return (self.null < low) | (self.null > high), (high - low) / 2
 
@@ -538,7 +538,7 @@ class _Question(NamedTuple):
         return Reach(float(np.mean(excludes)), float(np.mean(half_widths)))
 
     def _by_simulation(self, n: int) -> Reach:
-        """Return the power and half width in simulated samples.
+        """Return the power and half-width in simulated samples.
 
         A sample without both classes excludes nothing.
         """

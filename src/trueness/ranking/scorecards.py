@@ -139,7 +139,7 @@ def ks_measure(counts: Tally) -> MeasuredValue:
 
 @of_tally(measure=ks_measure)
 def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
-    r"""Kolmogorov-Smirnov statistic (KS), with a confidence interval and its place.
+    r"""Kolmogorov-Smirnov statistic (KS), with a confidence interval and its threshold.
 
     How far apart are the distributions of the scores of positives and negatives?
 

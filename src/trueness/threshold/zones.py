@@ -193,7 +193,7 @@ def best_thresholds(
 
     objective = read_objective(maximize, minimize)
     constraints = read_scoped_constraints(subject_to, SIDES)
-    check_prevalence_known(data, "What is best in three zones")
+    check_prevalence_known(data, "The best pair of thresholds")
     cuts = _cuts.all_cuts(data, data.design.prevalence, "best_thresholds")
 
     optimum = choose_pair(cuts, objective.maximized, constraints)

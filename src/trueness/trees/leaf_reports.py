@@ -470,8 +470,8 @@ def leaf_sentences(report: LeafReport) -> list[str]:
     sentences = [
         f"{_number_trusted(report)} of "
         f"{counted(report.node.size, 'leaf', 'leaves')} can be trusted.",
-        "In a trusted leaf the majority seen is the true majority with a probability "
-        f"P(C) of {report.wanted:g} or more.",
+        "In a trusted leaf the observed majority is the true majority with a "
+        f"probability P(C) of {report.wanted:g} or more.",
         f"Of all leaves called trusted, at most {100 * (1 - report.wanted):.3g} % are "
         "expected to have no true majority (Benjamini and Hochberg 1995).",
         "P(U) is the probability that a new case has the label of the majority.",

@@ -79,7 +79,7 @@ def compare_splits(
 
     Zhang (2024, doi:10.3390/stats7040071), section 2.3 and example 3. For counted
     leaves "no split", with all cases in one leaf, is added. The impurity is
-    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed shares.
+    :math:`\sum_j \lambda_j\, 2 p_j (1 - p_j)` at the observed proportions.
 
     Parameters
     ----------
