@@ -142,6 +142,7 @@ def isotonic(t: Tally) -> Isotonic:
     probability, start = pool_violators(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
 
+    # the first and the last row of each block: between them the function is constant
     block_ends = np.unique(np.concatenate([start[:-1], start[1:] - 1]))
     block = np.searchsorted(start, block_ends, side="right") - 1
     return Isotonic(score[block_ends], probability[block])
@@ -166,6 +167,7 @@ def venn_abers(t: Tally) -> VennAbers:
     score = t.score[::-1]
     low_steps = np.concatenate([[0.0], p0])
     high_steps = np.concatenate([p1, [1.0]])
+    # a step begins where the value rises
     low_rises = np.diff(low_steps) > 0
     high_rises = np.diff(high_steps) > 0
     return VennAbers(
@@ -219,6 +221,7 @@ def _first_row_below(
     block_size = _SMALLEST_BLOCK
     while row < cases.size:
         block = slice(row, row + block_size)
+        # cross products of whole numbers: slopes are compared without rounding
         height = (positives[block] - (1 + start.positives)) * run
         below = height < rise * (cases[block] - (1 + start.cases))
         first_below = int(below.argmax())
@@ -277,6 +280,7 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     cases = (t.neg + t.pos)[::-1]
     start = equal_mass_bins(cases, bins)
 
+    # each edge lies between the last score of a bin and the first of the next
     below = score[start[1:] - 1]
     above = score[start[1:]]
     middle = below / 2 + above / 2
@@ -343,6 +347,7 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     check_prevalence_known(data, "calibrate")
 
     observed = data.without_design()
+    # methods without a covariance do not use clusters
     cases = observed if method in _USE_CLUSTERS else observed.without_clusters()
     fitted = fit(cases, **options)
     design = data.design
@@ -405,6 +410,7 @@ def _cross_validated_log_losses(
     rng: np.random.Generator,
 ) -> Floats:
     """Return the mean log loss of each candidate on cases that it was not fitted to."""
+    # many distinct scores are pooled: losses then differ by far less than chance
     score, pos, neg = pooled(t.score, t.pos, t.neg, 4096)
     folds_of_neg = deal_cases(neg, folds, rng)
     folds_of_pos = deal_cases(pos, folds, rng)

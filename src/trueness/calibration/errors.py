@@ -175,11 +175,13 @@ def expected_error_by_chance(forecasts: Forecasts, start: Array) -> float:
     variance = np.add.reduceat(cases * forecasts.score * (1 - forecasts.score), start)
     variance = variance / total**2
     weight = total / total.sum()
+    # E|X| of a normal mean residual without error, over the bins
     return float(weight @ folded_mean(np.zeros(start.size), variance))
 
 
 def _root_mean_square(residuals: BinnedResiduals, level: float) -> Estimate:
     """Return the root mean square residual, whose square is unbiased."""
+    # squared residuals less their variance: unbiased
     square = residuals.weight @ (residuals.mean**2 - residuals.noise_variance)
     low, high = residuals.square_interval(level)
     return estimate_from_interval(
@@ -245,6 +247,7 @@ def _interval_from_lines(
 
     score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS)
     lines = fit.lines_in_ellipse(level)
+    # (lines, rows): log odds of each line at each score
     odds = lines[:, :1] + lines[:, 1:] * log_odds(score)
     errors = errors_of_curves(score, pos + neg, expit(odds))
     low = errors.min(axis=0)
@@ -310,7 +313,8 @@ def smooth_error(
 
     narrowest = np.full(cases.shape[:-1], np.log(_NARROWEST_KERNEL))
     error_at_narrowest = error_at_width(np.exp(narrowest))
-    # the error falls as the width grows: find the width that equals its error
+    # the error falls as the width grows: find the width that equals its error, on the
+    # logarithmic scale, from 1 down to 0.0001
     log_width = bisect(error_is_below_width, 0.0, narrowest, halvings)
     return np.where(
         error_at_narrowest <= _NARROWEST_KERNEL, error_at_narrowest, np.exp(log_width)
@@ -396,6 +400,7 @@ def _distance_summaries(score: Floats, cases: Array, curve: Floats) -> Floats:
     distance, cases = np.broadcast_arrays(distance, cases.astype(np.float64))
     order = np.argsort(distance, axis=-1)
     ascending = np.take_along_axis(distance, order, axis=-1)
+    # distances in ascending order, with the cases at or below each
     cases_up_to = np.cumsum(np.take_along_axis(cases, order, axis=-1), axis=-1)
 
     mean = (distance * cases).sum(axis=-1) / cases.sum(axis=-1)
@@ -406,9 +411,11 @@ def _distance_summaries(score: Floats, cases: Array, curve: Floats) -> Floats:
 
 def _quantile(ascending: Floats, cases_up_to: Floats, probability: float) -> Floats:
     """Return a quantile of counted values, interpolated as in NumPy and R."""
+    # the place of the quantile among the n - 1 gaps between cases (type 7 of R)
     position = probability * (cases_up_to[..., -1:] - 1)
 
     def value_at(case: Floats) -> Floats:
+        # the first value up to which there are more cases than this one
         index = (cases_up_to <= case).sum(axis=-1)
         index = np.minimum(index, ascending.shape[-1] - 1)
         return np.take_along_axis(ascending, index[..., None], axis=-1)[..., 0]

@@ -20,6 +20,7 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
     if count.sum() > MAX_CASES_DEALT_SINGLY:
         return _deal_rows(count, folds, rng)
 
+    # one entry for each case, dealt out like cards after a shuffle
     row = np.repeat(np.arange(count.size), count)
     rng.shuffle(row)
     return np.array(

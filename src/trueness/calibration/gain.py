@@ -186,6 +186,7 @@ def _cross_fit(
     probability = np.full(neg_in_fold.shape, np.nan)
     for fold in steps(range(folds), "Cross-fitting", unit="folds"):
         held_out = Tally(score, neg_in_fold[fold], pos_in_fold[fold])
+        # all cases without those of the fold, with the design of all
         training = with_fields(total.without_design() - held_out, design=total.design)
         occurs = neg_in_fold[fold] + pos_in_fold[fold] > 0
         fold_map = calibrate(training, method=method)
@@ -206,14 +207,15 @@ def _cross_fit(
 
 
 def _gain_of_group(
-    group: Tally, whole_map: Map, dealt: _DealtCases, level: float
+    group: Tally, whole_map: Map, dealt_cases: _DealtCases, level: float
 ) -> CalibrationGain:
     """Return the losses of a group before and after calibration."""
-    occurs = dealt.neg + dealt.pos > 0
+    occurs = dealt_cases.neg + dealt_cases.pos > 0
+    # one entry for each row and fold in which it has cases
     score = np.broadcast_to(group.score, occurs.shape)[occurs]
-    probability = dealt.probability[occurs]
-    neg = dealt.neg[occurs]
-    pos = dealt.pos[occurs]
+    probability = dealt_cases.probability[occurs]
+    neg = dealt_cases.neg[occurs]
+    pos = dealt_cases.pos[occurs]
     # scores beyond 0 and 1 have no loss to compare with
     comparable = bool(score.size and score.min() >= 0 and score.max() <= 1)
     if not comparable:

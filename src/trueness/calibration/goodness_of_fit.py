@@ -223,6 +223,7 @@ def variance_bins(forecasts: Forecasts, bins: int = MAX_BINS) -> Array:
     total = float(variance.sum())
     if not total > 0:
         return np.array([0])
+    # fewer bins where the variance is too small for ten of them
     max_bins = int(total / MIN_VARIANCE_OF_BIN)
     return equal_mass_bins(variance, max(min(bins, max_bins), 1))
 
@@ -246,6 +247,7 @@ def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
     if not informative.any():
         return _NO_TEST
 
+    # observed less expected positives of each bin
     residual = np.add.reduceat(forecasts.pos - forecasts.cases * forecasts.score, start)
     statistic = float((residual[informative] ** 2 / variance[informative]).sum())
     return TestResult(statistic, float(chdtrc(int(informative.sum()), statistic)))
@@ -273,6 +275,7 @@ def joint_test(forecasts: Forecasts) -> JointTest:
         return JointTest(math.nan, math.nan, start)
 
     smallest = min(defined)
+    # Bonferroni: as many times the smallest as there are tests
     return JointTest(min(1.0, len(defined) * smallest), smallest, start)
 
 
@@ -289,6 +292,7 @@ def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult
     observed = np.add.reduceat(forecasts.pos, start)
     total = np.add.reduceat(forecasts.cases, start)
     expected = np.add.reduceat(forecasts.cases * forecasts.score, start)
+    # that of a binomial with the mean score of the bin
     variance = expected * (1 - expected / total)
     if not forecasts.is_simple_sample:
         residuals = residuals_from_scores(forecasts, start)
@@ -320,10 +324,12 @@ def _isotonic(forecasts: Forecasts, settings: TestSettings) -> TestResult:
 
     observed = miscalibration(pos)
     shape = (settings.replicates, score.size)
+    # labels drawn with the scores as their probabilities
     drawn_positives = settings.rng.binomial(cases, score, shape)
     simulated = np.array([miscalibration(positives) for positives in drawn_positives])
     # equal values may differ by rounding
     at_least_observed = int((simulated >= observed * (1 - 1e-12)).sum())
+    # the observed sample counts as one of the simulated ones (Barnard 1963)
     p_value = (1 + at_least_observed) / (1 + settings.replicates)
     return TestResult(observed, p_value)
 

@@ -86,6 +86,7 @@ def jeffreys_test(data: Tally, *, level: float = 0.95) -> GradeTests:
     grades = data.labelled()
 
     cases = grades.pos + grades.neg
+    # the posterior is a beta distribution with half a case of each kind added
     posterior_positives = grades.pos + _PRIOR
     posterior_negatives = grades.neg + _PRIOR
     p_value = _floats(betainc(posterior_positives, posterior_negatives, grades.score))

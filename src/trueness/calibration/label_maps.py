@@ -102,23 +102,25 @@ class PooledBins(Map):
         bins = self._bin(score)
         by_bin = np.bincount(bins, by_log_odds, self.shift.size)
         by_slope = float(by_log_odds @ self._slope_factor(score, bins))
+        # delta method: the value by the shift of each bin, then by the slope
         derivative = np.append(by_bin, by_slope)
         covariance = self.reference.covariance
         if _is_full(covariance):
             return float(derivative @ covariance @ derivative)
 
+        # bins without clusters are independent given the slope
         variances, slope_covariances = _variances_and_slope(covariance)
         cross_term = 2 * by_slope * float(by_bin @ slope_covariances)
         return float(derivative**2 @ variances) + cross_term
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return errors (number, m) of the log odds at these scores."""
+        """Return errors (n_draws, m) of the log odds at these scores."""
         if self.reference is None:
             return None
         bins = self._bin(score)
-        errors = _draw_errors(self.reference.covariance, number, rng)
+        errors = _draw_errors(self.reference.covariance, n_draws, rng)
         slope_factor = self._slope_factor(score, bins)
         return np.asarray(errors[:, bins] + errors[:, -1:] * slope_factor)
 
@@ -131,7 +133,7 @@ class PooledBins(Map):
 
 
 def _is_full(covariance: Floats) -> bool:
-    """Is this a full matrix, which clusters need, and not the short form of bins?"""
+    """Return whether this is a full matrix, as for clusters, not the form of bins."""
     return covariance.ndim == 2
 
 
@@ -141,14 +143,14 @@ def _variances_and_slope(covariance: Floats) -> tuple[Floats, Floats]:
     return covariance[: number_of_bins + 1], covariance[number_of_bins + 1 :]
 
 
-def _draw_errors(covariance: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """Return normal errors (number, parameters) with this covariance."""
+def _draw_errors(covariance: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Return normal errors (n_draws, parameters) with this covariance."""
     if _is_full(covariance):
-        return draw_normal_errors(covariance, number, rng)
+        return draw_normal_errors(covariance, n_draws, rng)
 
     variances, slope_covariances = _variances_and_slope(covariance)
     slope_variance = float(variances[-1])
-    errors = rng.standard_normal((number, variances.size))
+    errors = rng.standard_normal((n_draws, variances.size))
     errors[:, -1] *= math.sqrt(slope_variance)
     # given the error of the slope, the bins are independent
     regression = slope_covariances / max(slope_variance, 1e-300)
@@ -198,6 +200,7 @@ def pooled_bins(t: Tally) -> PooledBins:
     # the line counts for two cases, so that no probability is 0 or 1
     weight = bin_cases + LINE_CASES
     proportion = (bin_positives + LINE_CASES * bin_line) / weight
+    # the shift by which the line of a bin meets its proportion
     lift = _log_odds(proportion) - _log_odds(bin_line)
 
     covariance = _covariance_of_bins(
@@ -280,6 +283,7 @@ def _covariance_of_bins(
     """Return the covariance of the log odds of each bin and of the slope."""
     bins = reference.bins
     information = weight * proportion * (1 - proportion)
+    # a label moves the shift of its own bin by its residual over the information
     by_shift = residual_influence(proportion[bins]) / information[bins]
     by_slope = _influence_on_slope(
         reference.normal_scores, line_chances, line_covariance
@@ -313,6 +317,7 @@ def _cases_per_cluster(reference: _BinnedReference) -> Floats:
 
     # clusters number rows from the highest score, bins from the lowest
     bins = reference.bins[reference.labelled.size - 1 - clusters.row]
+    # each pair of a bin and a cluster that has cases there, once
     cells = np.unique(bins * clusters.number + clusters.code)
     clusters_of_bin = np.bincount(cells // clusters.number, minlength=number_of_bins)
     return reference.per_bin(np.ones(reference.labelled.size)) / clusters_of_bin
@@ -323,6 +328,7 @@ def _influence_on_slope(
 ) -> Floats:
     """Return the influence of a negative and of a positive of each row on the slope."""
     by_residual = covariance[1, 0] + covariance[1, 1] * normal_scores
+    # x' C x, with x = (1, z): the variance of the log odds of the line
     quadratic_form = covariance[0, 0] + 2 * covariance[0, 1] * normal_scores
     quadratic_form = quadratic_form + covariance[1, 1] * normal_scores**2
     leverage = np.minimum(chances * (1 - chances) * quadratic_form, 0.5)
@@ -343,6 +349,7 @@ def _covariance_by_cases(
         return _covariance_by_clusters(reference, by_shift, by_slope, number_of_bins)
 
     squares = np.stack([reference.tally.squares[0], reference.tally.squares[1]])
+    # (2, rows): squared weights of negatives and positives, lowest score first
     case_squares = squares[:, ::-1] * reference.scale**2
     shift_squares = (case_squares * by_shift**2).sum(axis=0)
     cross_products = (case_squares * by_shift * by_slope).sum(axis=0)
@@ -365,11 +372,13 @@ def _covariance_by_clusters(
     row = reference.labelled.size - 1 - clusters.row
     negatives = clusters.counts[0] * reference.scale
     positives = clusters.counts[1] * reference.scale
+    # a cell holds the cases of one cluster at one row
     shift_by_cell = negatives * by_shift[0, row] + positives * by_shift[1, row]
     slope_by_cell = negatives * by_slope[0, row] + positives * by_slope[1, row]
 
     totals = np.zeros((clusters.number, number_of_bins + 1))
     np.add.at(totals, (clusters.code, reference.bins[row]), shift_by_cell)
     np.add.at(totals[:, -1], clusters.code, slope_by_cell)
+    # n / (n - 1), with clusters as the units
     correction = clusters.number / max(clusters.number - 1, 1)
     return np.asarray(correction * totals.T @ totals)

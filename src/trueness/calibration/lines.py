@@ -98,6 +98,7 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
 def obstacle_to_line(forecasts: Forecasts) -> str:
     """Return what these cases lack for a slope, or an empty text."""
     logit = log_odds(forecasts.score)
+    # scores ascend, so equal ends are equal scores
     if logit[0] == logit[-1]:
         return f"two different scores; all cases have {forecasts.score[0]:g}."
 
@@ -126,6 +127,7 @@ def slope_measure(t: Tally) -> MeasuredValue:
 def intercept_measure(t: Tally) -> MeasuredValue:
     """Return the intercept with a slope of 1, and the influence of each case."""
     logit = log_odds(t.score)
+    # a free intercept, with the logit as an offset of slope 1
     coefficients, *_ = fit_logistic([], t.pos[::-1], t.neg[::-1], offset=logit[::-1])
     value = float(coefficients[0])
 
@@ -213,6 +215,7 @@ class LineFit:
         if math.isinf(self.degrees_of_freedom):
             return TestResult(statistic, float(chdtrc(2, statistic)))
 
+        # Hotelling's T^2 with two components is F with 2 and nu - 1
         remaining = max(self.degrees_of_freedom - 1, 1.0)
         ratio = statistic * remaining / (2 * self.degrees_of_freedom)
         return TestResult(statistic, float(fdtrc(2, remaining, ratio)))
@@ -230,6 +233,7 @@ class LineFit:
 
         angle = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        # circles of several radii, then stretched along the axes of the ellipse
         disc = np.concatenate([relative_radius * circle for relative_radius in _RADII])
         variances, axes = np.linalg.eigh(self.covariance)
         offsets = (disc * radius * np.sqrt(np.maximum(variances, 0.0))) @ axes.T

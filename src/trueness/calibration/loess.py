@@ -32,16 +32,25 @@ def loess_curve(score: Floats, pos: Array, cases: Floats, span: float) -> Floats
     return np.interp(score, points, np.concatenate(fitted))
 
 
-def _local_weights(x: Floats, weight: Floats, points: Floats, span: float) -> Floats:
-    """Return the weight of each x in the fitted value at each point (points, m)."""
-    offset = x - points[:, None]
+def _local_weights(
+    score: Floats, weight: Floats, points: Floats, span: float
+) -> Floats:
+    """Return the weight of each score in the fitted value at each point (points, m)."""
+    offset = score - points[:, None]
     width = _local_width(np.abs(offset), weight, span)
     # distances in units of the width; those beyond it are set to 1, with weight 0
-    u = np.where(np.abs(offset) < width, offset, width) / width
-    tricube = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
+    relative_offset = np.where(np.abs(offset) < width, offset, width) / width
+    tricube = weight * np.clip(1 - np.abs(relative_offset) ** 3, 0, None) ** 3
 
     # the fitted value is the constant of a parabola around the point, by least squares
-    powers = np.stack([np.ones_like(u), u, u * u], axis=2)
+    powers = np.stack(
+        [
+            np.ones_like(relative_offset),
+            relative_offset,
+            relative_offset * relative_offset,
+        ],
+        axis=2,
+    )
     weighted_powers = (tricube[:, :, None] * powers).transpose(0, 2, 1)
     # fewer than three scores do not determine a parabola: the smallest coefficients
     inverse = np.linalg.pinv(weighted_powers @ powers, rcond=1e-9, hermitian=True)

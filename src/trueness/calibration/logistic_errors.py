@@ -57,6 +57,7 @@ def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
 
     design = np.column_stack([np.ones(len(t)), *fit.columns])
     chances = expit(design @ fit.coefficients)
+    # x' I^-1: how a residual of each row moves the coefficients
     direction = design @ fit.inverse_information
 
     # HC3: the residual of a case from a fit without it
@@ -70,6 +71,7 @@ def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
         return reference_of(t, covariance)
 
     squares = t.squares[0] * residuals[0] ** 2 + t.squares[1] * residuals[1] ** 2
+    # I^-1 (sum of x r^2 x') I^-1, with direction x' I^-1
     covariance = (direction * squares[:, None]).T @ direction
     return reference_of(t, covariance)
 
@@ -85,6 +87,7 @@ def _covariance_of_clusters(
     )
     scores = direction[clusters.row] * residual_of_cell[:, None]
 
+    # cases of a cluster are added up before squares are taken
     totals = np.column_stack([clusters.per_cluster(column) for column in scores.T])
     correction = clusters.number / max(clusters.number - 1, 1)
     return np.asarray(correction * totals.T @ totals)
@@ -97,6 +100,7 @@ def logistic_error_variance(
     if reference is None:
         return math.nan
 
+    # delta method: the value by the intercept, then by each slope
     by_slopes = [by_log_odds @ column for column in columns]
     derivative = np.array([by_log_odds.sum(), *by_slopes])
     return float(derivative @ reference.covariance @ derivative)
@@ -105,19 +109,19 @@ def logistic_error_variance(
 def logistic_error_draws(
     reference: Reference | None,
     columns: Sequence[Floats],
-    number: int,
+    n_draws: int,
     rng: np.random.Generator,
 ) -> Floats | None:
-    """Return errors (number, m) of the log odds of a logistic curve."""
+    """Return errors (n_draws, m) of the log odds of a logistic curve."""
     if reference is None:
         return None
-    errors = draw_normal_errors(reference.covariance, number, rng)
+    errors = draw_normal_errors(reference.covariance, n_draws, rng)
     design = np.stack([np.ones(len(columns[0])), *columns])
     return np.asarray(errors @ design)
 
 
 def draw_normal_errors(
-    covariance: Floats, number: int, rng: np.random.Generator
+    covariance: Floats, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Return normal errors (number, parameters) with this covariance."""
-    return rng.multivariate_normal(np.zeros(len(covariance)), covariance, number)
+    """Return normal errors (n_draws, parameters) with this covariance."""
+    return rng.multivariate_normal(np.zeros(len(covariance)), covariance, n_draws)

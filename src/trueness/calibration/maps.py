@@ -151,6 +151,7 @@ def _lines_step(score: Floats, x: Floats, y: Floats) -> Floats:
 
     # between neighbouring or subnormal scores the slope of a line may overflow
     too_steep = ~np.isfinite(height) & ~np.isnan(score)
+    # the point at the upper end of a piece that is steeper than a float can say
     next_point = np.minimum(np.searchsorted(x, score[too_steep]), y.size - 1)
     height[too_steep] = y[next_point]
     return np.asarray(height)
@@ -232,9 +233,9 @@ class Map(Record):
         return math.nan
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return errors (number, m) of the log odds; None where they are not known."""
+        """Return errors (n_draws, m) of the log odds; None where they are not known."""
         return None
 
     def save(self, path: str | os.PathLike[str], score: str | None = None) -> None:
@@ -534,7 +535,7 @@ def _check_values(map: Map) -> None:
 
     classifier_names = getattr(map, "names", None)
     if classifier_names is not None:
-        # a combination takes rows: all scores 0, and all scores 1
+        # a combination takes rows, (2, classifiers): all scores 0, and all scores 1
         rows = np.array([[0.0], [1.0]]) * np.ones(len(classifier_names))
         numbers = np.asarray(map(rows), dtype=np.float64)
     else:
@@ -585,10 +586,10 @@ class AtPrevalence(Map):
         return self.map.error_variance(score, by_log_odds)
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
         """Return the errors of the map: a factor of the odds adds no error."""
-        return self.map.error_draws(score, number, rng)
+        return self.map.error_draws(score, n_draws, rng)
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Return the interval of the map at the new prevalence, if it has one."""

@@ -85,11 +85,11 @@ class Platt(Map):
         return logistic_error_variance(self.reference, columns, by_log_odds)
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return errors (number, m) of the log odds at these scores."""
+        """Return errors (n_draws, m) of the log odds at these scores."""
         columns = [self._transform(score)]
-        return logistic_error_draws(self.reference, columns, number, rng)
+        return logistic_error_draws(self.reference, columns, n_draws, rng)
 
     def _transform(self, score: Floats) -> Floats:
         """Return the scores on the scale of the curve, within its ends."""
@@ -196,9 +196,9 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     (log, log1m), (low, high) = _regressors(t, ("log", "log1m"), "beta")
     targets = _choose_targets(targets, separated(log, t.pos, t.neg))
 
-    # fit each of the four models: a or b may be 0
     likelihoods = []
     maps = []
+    # slopes a, b >= 0: the maximum lies inside, or on a face where one or both are 0
     for use_a, use_b in product((True, False), repeat=2):
         columns = []
         if use_a:
@@ -300,6 +300,7 @@ def _fit(
         n_neg, n_pos = t.equal_cases
         target_of_positive = (n_pos + 1) / (n_pos + 2)
         target_of_negative = 1 / (n_neg + 2)
+        # a case counts as both labels, with its target as the part of a positive
         pos = t.pos * target_of_positive + t.neg * target_of_negative
         neg = t.pos * (1 - target_of_positive) + t.neg * (1 - target_of_negative)
 
@@ -327,6 +328,7 @@ class FermiDiracMap(Map):
     @property
     def expression(self) -> Formula:
         """Return the table of ranks, then the logistic curve in the rank."""
+        # each row has two edges: its score, and the next float above it
         edges = np.stack([self.score, just_above(self.score)], axis=1).ravel()
         # the ranks between two rows, and at each row, where ties share the mean rank
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5
@@ -444,6 +446,7 @@ def _mixture_quantiles(
     cell_start = grid[cell - 1]
     cell_end = grid[cell]
 
+    # straight between grid points, then Newton's steps
     z = np.interp(rank, distribution, grid)
     for _ in range(_NEWTON_STEPS):
         x = (z - mean) / sd
@@ -461,5 +464,6 @@ def _softened_auc(t: Tally) -> float:
     """Return the AUC, but at least half a pair away from 0 and 1."""
     pairs = t.n_pos * t.n_neg
     area = twice_wins(t) / (2 * pairs)
+    # a single pair counts by a quarter, so that the AUC is 3/4 or 1/4
     half_pair = 0.5 / pairs if pairs > 1 else 0.25
     return float(min(max(area, half_pair), 1 - half_pair, math.nextafter(1, 0)))

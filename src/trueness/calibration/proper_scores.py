@@ -461,6 +461,7 @@ def decomposition(t: Tally, name: str) -> Decomposition:
     probability, start = pool_violators(forecasts.pos, forecasts.neg)
     block_pos = np.add.reduceat(forecasts.pos, start[:-1])
     block_neg = np.add.reduceat(forecasts.neg, start[:-1])
+    # isotonic regression is the best increasing recalibration of any proper score
     recalibrated = _mean_loss(losses(probability), block_pos, block_neg)
 
     positives = np.array([forecasts.pos.sum()])
@@ -534,6 +535,7 @@ def _part_estimate(
     estimate = estimate_from_variance(
         value, evaluated.variance_estimate, (0.0, largest), level
     )
+    # 0 where the residuals of the bins could be noise, or labels are imputed
     low = 0.0
     could_be_noise = residuals.square_interval(level)[0] == 0
     if forecasts.sample.imputation is None and not could_be_noise:
@@ -548,6 +550,7 @@ def _gain_by_noise(forecasts: Forecasts, loss: LossFunction) -> float:
     by up to twice as many variances (Meyer and Woodroofe 2000,
     doi:10.1214/aos/1015956708).
     """
+    # one value for each block
     probability = pool_violators(forecasts.pos, forecasts.neg)[0]
     curve = isotonic_curve(forecasts.pos, forecasts.neg)
     cases = effective_sample_size(forecasts, curve)

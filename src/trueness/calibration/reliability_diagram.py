@@ -173,6 +173,7 @@ def _curves_of_drawn_labels(
     whole_cases = whole_cases.astype(np.int64)
     curves = np.empty((replicates, shown_score.size))
     for k in steps(range(replicates), "Bootstrap", unit="samples"):
+        # whole cases are drawn, and scaled back to the weights of the rows
         pos = rng.binomial(whole_cases, score) * (cases / whole_cases)
         curves[k] = np.interp(shown_score, score, isotonic_curve(pos, cases - pos))
     return curves
@@ -186,6 +187,7 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
     """
     from scipy.special import chdtri
 
+    # half the quantile of chi-squared with one degree of freedom (Wilks 1938)
     largest_loss = float(chdtri(1, 1 - level)) / 2
     smallest = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
     blocks_of_rows = [_blocks_around(row, pos, neg) for row in range(pos.size)]
@@ -203,6 +205,7 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
     middle = np.array(
         [_fitted_value(blocks_of_row) for blocks_of_row in blocks_of_rows]
     )
+    # from the fitted value outwards, to 0 and to 1
     start = np.repeat(middle[:, None], 2, axis=1)
     ends = bisect(is_likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
     return ends[:, 0], ends[:, 1]

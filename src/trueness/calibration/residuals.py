@@ -106,11 +106,14 @@ class BinnedResiduals:
     def moments(self) -> SquareMoments:
         """Return the moments of the mean squared residual."""
         weighted_covariance = self.weight[:, None] * self.covariance
+        # A = sum of w_k var(m_k)
         noise_mean = float(self.weight @ np.diag(self.covariance))
+        # v_0 = 2 tr((W Sigma)^2), the variance of a quadratic form of normal variables
         noise_variance = 2 * float((weighted_covariance * weighted_covariance.T).sum())
 
         true_mean = self.debiased_means
         true_square = float(self.weight @ true_mean**2)
+        # without a true residual its direction is unknown: that of noise
         variance_along = noise_variance / (2 * noise_mean)
         if true_square > 0:
             direction = self.weight * true_mean
@@ -134,6 +137,7 @@ class BinnedResiduals:
             return wilson_interval(min(observed, 1.0), self.units, quantile)
 
         moments = self.moments()
+        # an upper end of the search that no root exceeds
         widest = max(
             moments.noise_variance / (2 * moments.noise_mean), moments.variance_along
         )
@@ -246,6 +250,7 @@ class BinnedResiduals:
 
         # bins whose scores are 0 or 1 have no variance, and their labels agreed
         informative = null_variance > 0
+        # the part of the bins that estimated parameters leave
         proportion_free = 1 - parameters / max(int(informative.sum()), 1)
         if not proportion_free > 0:
             return TestResult(math.nan, math.nan)
@@ -284,8 +289,10 @@ def _probability_below(observed: float, true: float, moments: SquareMoments) -> 
     """Return the probability of a square up to the observed one, given the true."""
     from scipy.special import chndtr, ndtr
 
+    # v_0 + 4 c_m theta + kappa theta^2, at the true square theta
     variance = moments.noise_variance
     variance += (4 * moments.variance_along + moments.drawing * true) * true
+    # Patnaik (1949): scale times a noncentral chi-square has this mean and variance
     scale = variance / (2 * moments.noise_mean + 4 * true)
     statistic = observed / scale
     degrees_of_freedom = moments.noise_mean / scale
@@ -316,6 +323,7 @@ def _residuals(
     bin_of_row = np.repeat(np.arange(start.size), np.diff(start, append=stated.size))
     total = np.add.reduceat(forecasts.cases, start)
     positives = np.add.reduceat(forecasts.pos, start)
+    # (bins,): the mean over the cases of each bin
     mean = np.add.reduceat(forecasts.pos - forecasts.cases * stated, start) / total
     weight = total / total.sum()
 
@@ -481,6 +489,7 @@ def _class_contribution(
     from_every_bin = np.zeros(bins)
 
     if sample.class_sizes_fixed:
+        # the mean contribution of a case of the class, to each bin
         class_sum = np.bincount(bin_of_row, count[::-1] * to_own_bin, bins)
         from_every_bin = class_sum / max(float(count.sum()), 1e-300)
     elif prevalence_estimated:
@@ -526,6 +535,7 @@ def _covariance_of_clusters(
     """Return the covariance for independent clusters, and their number by bin."""
     # clusters number rows from the highest score, bins from the lowest
     row = bin_of_row.size - 1 - clusters.row
+    # the number of a pair of cluster and bin
     cell = clusters.code * bins + bin_of_row[row]
     sums = np.zeros((clusters.number, bins))
 

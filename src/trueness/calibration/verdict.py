@@ -271,6 +271,7 @@ def _number_of_cases_to_confirm(
     """
     power_quantile = NormalDist().inv_cdf(PLANNED_POWER)
     bound = residuals.bound_without_error(2 * level - 1, power_quantile)
+    # bound ~ 1 / sqrt(n), solved for the n at which it equals the margin
     cases = forecasts.n * (bound / margin) ** 2
     if not (math.isfinite(cases) and cases > 0):
         return math.nan
@@ -299,6 +300,7 @@ def _worst_place(
         variance = float(residuals.covariance[k, k])
         sample = ProportionSample(variance, float(total[k]), clusters)
         low, high = proportion_interval(proportion, sample, level_of_bin)
+        # how far the interval lies from the mean score, above or below
         gap = max(low - mean_score[k], mean_score[k] - high)
         if gap <= largest_gap:
             continue

@@ -82,9 +82,9 @@ class LabelMap(Protocol):
         """
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return errors (number, m) of the log odds; None where they are not known."""
+        """Return errors (n_draws, m) of the log odds; None where they are not known."""
 
 
 @final

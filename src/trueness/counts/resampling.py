@@ -361,22 +361,22 @@ def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
 
 
 def gamma_draw(
-    weight: Array, square: Array, number: int, rng: np.random.Generator
+    weight: Array, square: Array, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    r"""Return redrawn weights of each row, of shape (number, m).
+    r"""Return redrawn weights of each row, of shape (n_draws, m).
 
     The Bayesian bootstrap (Rubin 1981, Ann. Stat. 9:130, doi:10.1214/aos/1176345338): a
     case has an exponential weight of mean 1, a row of several cases the sum of theirs:
     a gamma variable of mean w and variance :math:`w^{(2)}`.
     """
     # weights so small that their squares underflow to 0 are kept as they are
-    drawn = np.tile(weight.astype(np.float64), (number, 1))
+    drawn = np.tile(weight.astype(np.float64), (n_draws, 1))
     varies = np.flatnonzero(square)
     scale = square[varies] / weight[varies]
     # rounded, so that weights in other units, which differ in their last bits, lead to
     # the same random numbers
     shape = np.round(weight[varies] / scale, 9)
-    drawn[:, varies] = rng.standard_gamma(shape, (number, varies.size)) * scale
+    drawn[:, varies] = rng.standard_gamma(shape, (n_draws, varies.size)) * scale
     return drawn
 
 

@@ -217,6 +217,6 @@ class _MovedMap:
         return math.nan
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
         return None

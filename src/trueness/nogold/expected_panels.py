@@ -47,7 +47,7 @@ class Deviations(NamedTuple):
 
     @property
     def unknown(self) -> bool:
-        """Is nothing known of the error?"""
+        """Return whether nothing is known of the error."""
         return bool(np.isinf(self.chances).any())
 
 
@@ -83,7 +83,7 @@ class ExpectedPanel(Record):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Which classifiers?"""
+        """Return the names of the classifiers."""
         return self.panel.names
 
     def __getitem__(self, name: str) -> Tally:
@@ -149,6 +149,7 @@ class ScoreTable:
         places = self._places(score)
         chances = self.chances[places]
         by_chance = by_log_odds / np.maximum(chances * (1 - chances), 1e-12)
+        # (k, m) @ (m,): how far each deviation moves the value
         moved = self.deviations.chances[:, places] @ by_chance
         return float(moved @ moved)
 
@@ -164,16 +165,18 @@ class ScoreTable:
         return float(moved @ moved)
 
     def error_draws(
-        self, score: Floats, number: int, rng: np.random.Generator
+        self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return errors (number, m) of the log odds, drawn from those that are kept."""
+        """Return errors (n_draws, m) of the log odds, drawn from the deviations."""
         if self.deviations.unknown:
             return None
         places = self._places(score)
-        chances = self.chances[places]
-        kept = self.deviations.chances[:, places]
-        errors = rng.standard_normal((number, len(kept))) @ kept
-        return np.asarray(errors / np.maximum(chances * (1 - chances), 1e-12))
+        probability = self.chances[places]
+        deviations = self.deviations.chances[:, places]
+        # (draws, kept) @ (kept, m): deviations of the probability, as normal variables
+        errors = rng.standard_normal((n_draws, len(deviations))) @ deviations
+        # delta method: the log odds change by that over p (1 - p)
+        return np.asarray(errors / np.maximum(probability * (1 - probability), 1e-12))
 
     def _places(self, score: Floats) -> Any:
         """Return where each score is in the table; the nearest below for others."""
@@ -194,6 +197,7 @@ def _table_of_scores(
     def total_of(values: Floats) -> Floats:
         return np.bincount(place, values, ascending.size).astype(np.float64)
 
+    # means over the cases of a score have the means of their deviations
     deviations = Deviations(
         chances=np.array(
             [total_of(cases * d) / safe_totals for d in expected.deviations.chances]
@@ -237,22 +241,25 @@ def _by_posterior(
 
     flat = posterior.flat
     size = len(flat["sensitivity"])
-    kept = np.linspace(0, size - 1, min(size, _DRAWS)).astype(np.int64)
-    part = {name: values[kept] for name, values in flat.items()}
+    kept_draws = np.linspace(0, size - 1, min(size, _DRAWS)).astype(np.int64)
+    draws_by_name = {name: values[kept_draws] for name, values in flat.items()}
 
-    in_positives, in_negatives = posterior.model.class_probabilities(part, panel.rows)
-    rate = part["prevalence"][:, [0]]
+    in_positives, in_negatives = posterior.model.class_probabilities(
+        draws_by_name, panel.rows
+    )
+    rate = draws_by_name["prevalence"][:, [0]]
+    # Bayes' rule, draw by draw: (draws, rows)
     positives = rate * in_positives
     negatives = (1 - rate) * in_negatives
-    draws = positives / np.maximum(positives + negatives, 1e-300)
+    probability_draws = positives / np.maximum(positives + negatives, 1e-300)
 
     # of the model, the numbers of cases of each row vary with its parameters
     cases = _cases_that_could_be(panel)
     return ExpectedPanel(
         panel=panel,
-        chances=draws.mean(axis=0),
+        chances=probability_draws.mean(axis=0),
         deviations=Deviations(
-            chances=_deviations_of_draws(draws),
+            chances=_deviations_of_draws(probability_draws),
             positives=_deviations_of_draws(positives * cases),
             negatives=_deviations_of_draws(negatives * cases),
         ),
@@ -333,14 +340,14 @@ def _jackknife(panel: Panel, labels: str) -> Deviations:
     positives = []
     negatives = []
     for left_out in range(_GROUPS):
-        kept = group != left_out
-        refitted = FIDEL.load()(keep_rows(panel, kept), labels=labels)
-        chance = np.asarray(refitted.probability(panel.rows), np.float64)
+        is_kept = group != left_out
+        refitted = FIDEL.load()(keep_rows(panel, is_kept), labels=labels)
+        probability = np.asarray(refitted.probability(panel.rows), np.float64)
         # the cases that remain stand for all of them
-        remaining = cases * kept * (_GROUPS / (_GROUPS - 1))
-        chances.append(chance)
-        positives.append(remaining * chance)
-        negatives.append(remaining * (1 - chance))
+        remaining = cases * is_kept * (_GROUPS / (_GROUPS - 1))
+        chances.append(probability)
+        positives.append(remaining * probability)
+        negatives.append(remaining * (1 - probability))
 
     return Deviations(
         chances=_deviations_of_groups(chances),
@@ -352,5 +359,6 @@ def _jackknife(panel: Panel, labels: str) -> Deviations:
 def _deviations_of_groups(values: list[Floats]) -> Floats:
     """Return deviations of values without a group, with the factor of the jackknife."""
     every = np.array(values)
+    # (G - 1) / G of the squares (Shao and Tu 1995)
     factor = math.sqrt((_GROUPS - 1) / _GROUPS)
     return np.asarray((every - every.mean(axis=0)) * factor)
