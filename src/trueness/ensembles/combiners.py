@@ -112,6 +112,7 @@ class FiDEL(RankMap):
     @property
     def rank_threshold(self) -> Floats:
         """At which rank does the evidence of each classifier change sign? r*."""
+        # a classifier of AUC 1/2 has beta 0 and no evidence at any rank
         slope = np.where(self.beta == 0, 1.0, self.beta)
         return np.where(self.beta == 0, self.centre, self.centre + self.llr / slope)
 
@@ -256,6 +257,7 @@ def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
 
     def add_evidence(block: slice) -> None:
         for k, rank in enumerate(ranks.T):
+            # Kim et al. (2021), eq. (26), around the centre of each line
             evidence = llr[k] - beta[k] * (rank[block] - centre[k])
             total[block] += np.nan_to_num(evidence, nan=0.0)
 
@@ -299,6 +301,7 @@ def _fidel_without_labels(
 ) -> FiDEL:
     """Return FiDEL of known AUCs, with all cases of the panel as the reference."""
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
+    # a column without outputs has two cases, so that its line exists
     sizes = np.array([max(2.0, float(column.cases.sum())) for column in columns])
     beta, llr, centre = finite_lines(sizes, sizes * prevalence, areas)
     scores, cases = reference_of(columns)
@@ -369,25 +372,25 @@ def _mean_proportion_below(ranks: Floats, reference_sizes: Floats) -> Floats:
     Twice a mid-rank is a whole number, and so is 2n - 2 rank + 1. Whole numbers add up
     without rounding, so that ties stay ties and the order of columns does not matter.
     """
-    seen = ~np.isnan(ranks)
-    columns_seen = seen.sum(axis=1)
+    has_rank = ~np.isnan(ranks)
+    n_ranks = has_rank.sum(axis=1)
     mean = np.zeros(len(ranks))
 
     for size in np.unique(reference_sizes):
         same_size = reference_sizes == size
-        twice_below = np.where(seen, 2 * size - 2 * ranks + 1, 0.0)[:, same_size]
+        twice_below = np.where(has_rank, 2 * size - 2 * ranks + 1, 0.0)[:, same_size]
         # one division of whole numbers: equal means are equal floats
-        mean += twice_below.sum(axis=1) / (2 * size * np.maximum(columns_seen, 1))
+        mean += twice_below.sum(axis=1) / (2 * size * np.maximum(n_ranks, 1))
 
-    return np.where(columns_seen > 0, mean, 0.5)
+    return np.where(n_ranks > 0, mean, 0.5)
 
 
 def _mean_of_seen(value: Floats, fill: float) -> Floats:
     """Return the mean of each row without NaN; ``fill`` where all are NaN."""
-    seen = ~np.isnan(value)
-    count = seen.sum(axis=1)
-    total = np.where(seen, value, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), fill)
+    has_value = ~np.isnan(value)
+    n_values = has_value.sum(axis=1)
+    total = np.where(has_value, value, 0.0).sum(axis=1)
+    return np.where(n_values > 0, total / np.maximum(n_values, 1), fill)
 
 
 @of_panel
@@ -488,6 +491,7 @@ def mean_score(data: Panel) -> MeanScore:
     cases = (data.neg + data.pos + data.unknown)[:, None]
     has_output = ~np.isnan(data.rows)
     outputs = np.where(has_output, data.rows, 0.0)
+    # (rows, classifiers): cases with an output
     weight = has_output * cases
 
     total_weight = float(weight.sum())

@@ -93,6 +93,7 @@ def correlated_fidel(reference: RankReference, prevalence: float) -> CorrelatedF
     # a constant classifier does not vary, and its means do not differ either
     standard_deviation = np.where(standard_deviation > 0, standard_deviation, 1.0)
     scale = np.outer(standard_deviation, standard_deviation)
+    # shrunk as correlations, then put back on the scale of the scores
     correlation = np.clip(covariance / scale, -1, 1)
     shrunk_correlation, shrinkage = _shrink(correlation, sampling_error)
     covariance = shrunk_correlation * scale
@@ -151,17 +152,19 @@ def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]
         return np.ones((1, 1)), 0.0
 
     pairs = np.triu_indices(classifiers, 1)
-    of_pairs = correlation[pairs]
+    correlations_of_pairs = correlation[pairs]
     # Schafer and Strimmer (2005): the variance of a correlation r is (1 - r^2)^2 / n
-    chance_variances = (1 - of_pairs**2) ** 2 * sampling_error[pairs]
+    chance_variances = (1 - correlations_of_pairs**2) ** 2 * sampling_error[pairs]
     variance_by_chance = float(chance_variances.sum())
-    variance = float(((of_pairs - of_pairs.mean()) ** 2).sum())
+    variance = float(
+        ((correlations_of_pairs - correlations_of_pairs.mean()) ** 2).sum()
+    )
 
     shrinkage = 1.0
     if variance > 0:
         shrinkage = min(1.0, variance_by_chance / variance)
 
-    shrunk = shrinkage * of_pairs.mean() + (1 - shrinkage) * correlation
+    shrunk = shrinkage * correlations_of_pairs.mean() + (1 - shrinkage) * correlation
     np.fill_diagonal(shrunk, 1.0)
     return _regular_correlation(shrunk, sampling_error), shrinkage
 
@@ -179,11 +182,12 @@ def _regular_correlation(correlation: Floats, sampling_error: Floats) -> Floats:
 
 def normal_scores(ranks: Floats, n: Floats) -> Floats:
     """Return ranks among n cases as quantiles of the normal distribution."""
+    # rank 1 is the highest score, hence the minus
     return np.asarray(-ndtri(ranks / (n + 1)))
 
 
 def discriminate(
-    z: Floats, mean_pos: Floats, mean_neg: Floats, covariance: Floats
+    scores: Floats, mean_pos: Floats, mean_neg: Floats, covariance: Floats
 ) -> Floats:
     """Return the log-likelihood ratio of each row from the outputs that it has.
 
@@ -191,18 +195,19 @@ def discriminate(
     """
     difference_of_means = mean_pos - mean_neg
     midpoint = (mean_pos + mean_neg) / 2
-    log_ratio = np.zeros(len(z))
-    is_seen = ~np.isnan(z)
+    log_ratio = np.zeros(len(scores))
+    has_score = ~np.isnan(scores)
 
     # rows that lack the same outputs share one system of equations
-    for pattern in np.unique(is_seen, axis=0):
+    for pattern in np.unique(has_score, axis=0):
         # a row without outputs says nothing: its ratio is one
         if not pattern.any():
             continue
 
         covariance_of_seen = covariance[np.ix_(pattern, pattern)]
+        # Fisher (1936): C w = difference of the means
         weight = np.linalg.solve(covariance_of_seen, difference_of_means[pattern])
-        rows = (is_seen == pattern).all(axis=1)
-        log_ratio[rows] = (z[rows][:, pattern] - midpoint[pattern]) @ weight
+        rows = (has_score == pattern).all(axis=1)
+        log_ratio[rows] = (scores[rows][:, pattern] - midpoint[pattern]) @ weight
 
     return log_ratio

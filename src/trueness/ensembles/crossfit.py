@@ -180,8 +180,8 @@ def compare_combiners(
     >>> found.difference["fidel"].value > 0, found.difference["best-single"].value
     (True, 0.0)
     """
-    chosen = _read_combiners(combiners)
-    against = _options.choice(against, chosen, "against")
+    combiner_by_name = _read_combiners(combiners)
+    against = _options.choice(against, combiner_by_name, "against")
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
     _cases.both_classes(data, "compare_combiners")
@@ -191,11 +191,14 @@ def compare_combiners(
     # the combiners, and behind them each classifier alone
     single = [_alone(k) for k in range(len(data.names))]
     scored = _score_folds(
-        data, [*chosen.values(), *single], folds, _options.generator(rng)
+        data, [*combiner_by_name.values(), *single], folds, _options.generator(rng)
     )
     measured = MeasuredFolds(scored, auc, "AUC", level)
-    combiner_places = {name: place for place, name in enumerate(chosen)}
-    single_places = {name: len(chosen) + k for k, name in enumerate(data.names)}
+    # columns of the scored folds: combiners first, then classifiers
+    combiner_places = {name: place for place, name in enumerate(combiner_by_name)}
+    single_places = {
+        name: len(combiner_by_name) + k for k, name in enumerate(data.names)
+    }
 
     contrasts = {
         name: _contrast_combiner(
@@ -327,6 +330,7 @@ def _score_folds(
 
     scored_folds = []
     for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
+        # the map is fitted to all cases that are not in this fold
         other_folds = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
         in_fold = neg + pos > 0
         scores = []

@@ -142,6 +142,7 @@ class MeasuredFolds:
 
         variances = []
         for sample, columns in zip(self._samples, self._parts, strict=True):
+            # paired by case within a fold; folds are independent
             gap = influence_difference(columns[i].influence, columns[j].influence)
             within_class = columns[i].within_class or sample.class_sizes_fixed
             variances.append(
@@ -179,7 +180,7 @@ def _validate_threshold(
             subject_to=subject_to,
         )
 
-    chosen = choose(data.pooled())
+    point_of_all = choose(data.pooled())
     points, votes = _choose_without_each_fold(data, choose)
     if len(votes) < 2:
         raise Infeasible("No threshold meets the constraints on most of the folds.")
@@ -189,11 +190,11 @@ def _validate_threshold(
     corrected = _fold_estimate(tested, objective, level)
     confusions = [_cells(fold) for fold in votes]
     return Validation(
-        choice=chosen,
-        thresholds={"threshold": _range_of_thresholds(chosen, points, level)},
-        value=chosen.value,
+        choice=point_of_all,
+        thresholds={"threshold": _range_of_thresholds(point_of_all, points, level)},
+        value=point_of_all.value,
         corrected=corrected,
-        optimism=chosen.value - corrected.value,
+        optimism=point_of_all.value - corrected.value,
         in_bag=np.array([point.value for point in points]),
         out_of_bag=np.array([float(objective(cells)) for cells in confusions]),
         metrics={m.name: _fold_estimate(tested, m, level) for m in METRICS.values()},
@@ -209,12 +210,12 @@ def _validate_threshold(
 
 
 def _range_of_thresholds(
-    chosen: OperatingPoint, points: Sequence[OperatingPoint], level: float
+    point_of_all: OperatingPoint, points: Sequence[OperatingPoint], level: float
 ) -> Estimate:
     """Return the threshold of all cases, with the range of those without a fold."""
     thresholds = [point.threshold for point in points]
     return estimate_from_interval(
-        chosen.threshold, np.min(thresholds), np.max(thresholds), level, "folds"
+        point_of_all.threshold, np.min(thresholds), np.max(thresholds), level, "folds"
     )
 
 

@@ -174,6 +174,7 @@ class RankMoments:
         products = ranks[:, self.first] * ranks[:, self.second]
 
         influence = np.empty((rows.size, self.observed.size))
+        # a case moves a mean by its deviation, over the proportion of cases that count
         influence[:, :-1] = (products - self.observed[:-1]) * has_both / common
         influence[:, -1] = triples[rows] - self.observed[-1]
         return influence
@@ -246,6 +247,8 @@ class RankMoments:
             new_residual, new_slopes = self._residual(candidate)
             new_distance = float(new_residual @ new_residual)
             if new_distance > distance:
+                # a step that raises the distance is tried again, shorter (Marquardt
+                # 1963)
                 damping *= 4
                 if damping > 1e10:
                     break
@@ -275,6 +278,7 @@ class RankMoments:
         # at a bound that the step would leave, a parameter stays
         leaves_bound = (np.abs(value) >= self.bound) & (gradient * value < 0)
         moving = np.array([k for k in free if not leaves_bound[k]], dtype=int)
+        # S'S with a ridge: Marquardt's relative one, and a tiny absolute one
         square = slopes[:, moving].T @ slopes[:, moving]
         square[np.diag_indices(moving.size)] *= 1 + damping
         square[np.diag_indices(moving.size)] += 1e-12
@@ -287,6 +291,7 @@ class RankMoments:
         """Return the standard errors of the parameters, if the agreement is real."""
         _, slopes = self._residual(self.value)
         slopes = slopes[:, self.free]
+        # the whitened slopes have unit errors: (S'S)^-1
         variances = np.diag(np.linalg.pinv(slopes.T @ slopes))
         errors = np.zeros(self.value.size)
         errors[self.free] = np.sqrt(np.maximum(variances, 0.0))
@@ -373,11 +378,11 @@ def _triple_weights(loadings: Floats) -> Floats:
     return np.asarray(loadings / np.abs(loadings).max())
 
 
-def _spaced_rows(number: int) -> Array:
+def _spaced_rows(n_rows: int) -> Array:
     """Return all rows, or as many of them as a covariance needs."""
-    if number <= MAX_COVARIANCE_ROWS:
-        return np.arange(number)
-    return np.linspace(0, number - 1, MAX_COVARIANCE_ROWS).astype(int)
+    if n_rows <= MAX_COVARIANCE_ROWS:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, MAX_COVARIANCE_ROWS).astype(int)
 
 
 def _inverse_root(covariance: Floats, n: int) -> Floats:
@@ -392,6 +397,7 @@ def _inverse_root(covariance: Floats, n: int) -> Floats:
     np.fill_diagonal(correlation, 1.0)
 
     eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    # rows are eigenvectors over the root of their eigenvalue: R'R is the inverse
     root = (eigenvectors / np.sqrt(np.maximum(eigenvalues, 1e-6))).T
     return np.asarray(root / scale)
 
@@ -402,6 +408,7 @@ def _triple_products(u: Floats) -> Floats:
     sums = u.sum(axis=1)
     squares = (u**2).sum(axis=1)
     cubes = (u**3).sum(axis=1)
+    # e_3 = (p_1^3 - 3 p_1 p_2 + 2 p_3) / 6
     return np.asarray((sums**3 - 3 * sums * squares + 2 * cubes) / 6)
 
 
@@ -409,6 +416,7 @@ def _pair_products_without(u: Floats) -> Floats:
     """Sum u_j u_k over the pairs j < k that leave out i, for each i of each row."""
     sums = u.sum(axis=1, keepdims=True)
     squares = (u**2).sum(axis=1, keepdims=True)
+    # ((sum)^2 - sum of squares) / 2, without the own term
     return np.asarray(((sums - u) ** 2 - (squares - u**2)) / 2)
 
 
@@ -442,11 +450,12 @@ def _start(loadings: Floats, third_moment: float, expected_third: float) -> Floa
     """Return parameters to start from: the moments solved for one after the other."""
     # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
     # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
-    s = 0.0  # without agreement there is no third moment either: half and half
+    # without agreement there is no third moment either: half and half
+    scaled_skewness = 0.0
     if expected_third > 0:
-        s = third_moment / expected_third
-    scale = math.sqrt(4 + s * s)
-    rho = min(max((1 - s / scale) / 2, 1e-12), 1 - 1e-12)
+        scaled_skewness = third_moment / expected_third
+    scale = math.sqrt(4 + scaled_skewness * scaled_skewness)
+    rho = min(max((1 - scaled_skewness / scale) / 2, 1e-12), 1 - 1e-12)
     logit = math.log(rho / (1 - rho))
     return np.append(logit, np.clip(loadings * scale, -0.5, 0.5))
 
@@ -456,6 +465,7 @@ def _sum_above(column: RankedColumn, values: Floats) -> Floats:
 
     Rows with the same score count by half.
     """
+    # (distinct scores, columns): sums over the rows of each score
     levels = np.zeros((column.score.size, values.shape[1]))
     np.add.at(levels, column.group, values[column.order])
     total = levels.sum(axis=0)

@@ -89,6 +89,7 @@ class RankedColumn:
         if not cumulative.size or not cumulative[-1]:
             return 0.0
         total = cumulative[-1]
+        # the middle case, or the two in the middle of an even number
         low, high = np.searchsorted(2 * cumulative, [total, total + 1])
         return float(self.score[low] / 2 + self.score[high] / 2)  # 1e308 has no sum
 
@@ -165,6 +166,7 @@ def _columns_by_name(table: Any, names: Sequence[str]) -> Array:
 
 def _level_ranks(cases: Array) -> Floats:
     """Return the mid-rank of ascending levels that hold so many cases each."""
+    # tied cases share the mean of their ranks
     above = cases.sum() - np.cumsum(cases)
     return np.asarray(above + (cases + 1) / 2)
 
@@ -252,6 +254,7 @@ def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:
         common_cases = seen.T @ (seen * weight[:, None])
 
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Pearson's correlation of ranks is Spearman's
         correlation = products / np.sqrt(squares * squares.T)
     # through two cases there is always a line: their correlation is 1 or -1
     return np.where(common_cases > 2, correlation, np.nan)

@@ -74,9 +74,9 @@ class RankReference:
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
 
-        number = len(self.names)
-        self.correlation: Floats = np.full((number, number), np.nan)
-        if correlation and number > 1:
+        n_classifiers = len(self.names)
+        self.correlation: Floats = np.full((n_classifiers, n_classifiers), np.nan)
+        if correlation and n_classifiers > 1:
             in_positives = rank_correlation(self.columns, self.pos)
             in_negatives = rank_correlation(self.columns, self.neg)
             self.correlation = (in_positives + in_negatives) / 2
@@ -87,13 +87,13 @@ def class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     weight = cases.astype(np.float64)
     has_value = ~np.isnan(value)
     if has_value.all():
-        number = np.full(value.shape[1], weight.sum())
+        n_cases = np.full(value.shape[1], weight.sum())
         total = weight @ value
     else:
-        number = weight @ has_value.astype(np.float64)
+        n_cases = weight @ has_value.astype(np.float64)
         total = weight @ np.where(has_value, value, 0.0)
     # a column without a value has the mean 0, not 0 / 0
-    return number, total / np.maximum(number, 1.0)
+    return n_cases, total / np.maximum(n_cases, 1.0)
 
 
 class RankMap(Map):
@@ -150,6 +150,7 @@ def calibrator_of(
     fitted = platt(labelled)
     log_odds_of_use = math.log(prevalence / (1 - prevalence))
     log_odds_here = math.log(reference.prevalence / (1 - reference.prevalence))
+    # Bayes' rule: another prevalence adds a constant to the log odds
     shift = log_odds_of_use - log_odds_here
     return Platt(fitted.intercept + shift, fitted.slope, targets=fitted.targets)
 
@@ -181,16 +182,16 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
     With normal scores d apart and correlations C, FiDEL's classes are
     :math:`d^T d / \sqrt{d^T C d}` apart, those of the best :math:`\max |d|`.
     """
-    d = _separations(auc)
+    separations = _separations(auc)
     # of normal scores, Pearson's correlation from Spearman's
     pearson = 2 * np.sin(np.pi / 6 * np.nan_to_num(correlation))
     np.fill_diagonal(pearson, 1.0)
 
-    variance_of_sum = max(float(d @ pearson @ d), 0.0)
-    best_alone = float(np.abs(d).max())
+    variance_of_sum = max(float(separations @ pearson @ separations), 0.0)
+    best_alone = float(np.abs(separations).max())
     # a margin of rounding: equally good classifiers do not lose
     needed = (1 - 1e-9) * best_alone * math.sqrt(variance_of_sum)
-    return float(d @ d) < needed
+    return float(separations @ separations) < needed
 
 
 def crossing_correlation(auc: ArrayLike) -> float:
@@ -211,20 +212,23 @@ def crossing_correlation(auc: ArrayLike) -> float:
     >>> [round(crossing_correlation(a), 2) for a in aucs]
     [0.09, 0.33, 0.38, 0.4]
     """
-    d = _separations(_options.grid(auc, "auc"))
-    if not d.size:
+    separations = _separations(_options.grid(auc, "auc"))
+    if not separations.size:
         raise InputError(
             "crossing_correlation needs the AUCs of classifiers; found none."
         )
 
-    sum_of_squares = float(d @ d)
-    largest_square = float((d**2).max(initial=0.0))
-    denominator = float(d.sum()) ** 2 - sum_of_squares
+    sum_of_squares = float(separations @ separations)
+    largest_square = float((separations**2).max(initial=0.0))
+    denominator = float(separations.sum()) ** 2 - sum_of_squares
     if denominator <= 0 or largest_square == 0:
         return 1.0
 
-    c = (sum_of_squares**2 / largest_square - sum_of_squares) / denominator
-    return 6 / math.pi * math.asin(min(c, 1.0) / 2)
+    pearson_correlation = (
+        sum_of_squares**2 / largest_square - sum_of_squares
+    ) / denominator
+    # Spearman's correlation from Pearson's, of normal scores
+    return 6 / math.pi * math.asin(min(pearson_correlation, 1.0) / 2)
 
 
 def _separations(auc: ArrayLike) -> Floats:

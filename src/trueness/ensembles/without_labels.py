@@ -328,6 +328,7 @@ def _estimates_from_moments(moments: RankMoments, level: float) -> _BlindParamet
     # the moments have the logit of the prevalence, and D = AUC - 1/2
     prevalence = float(expit(moments.value[0]))
     standard_error = moments.standard_errors()
+    # delta method: from the logit to the prevalence
     standard_error[0] *= prevalence * (1 - prevalence)
     return _BlindParameters(
         value=np.append(prevalence, moments.value[1:] + 0.5),
@@ -379,6 +380,7 @@ def _interval_of_prevalence(
     """Return Wilson's interval at the effective number of cases."""
     sample_size = math.inf
     if standard_error > 0:
+        # the number of cases for which a proportion has this standard error
         sample_size = prevalence * (1 - prevalence) / standard_error**2
     return wilson_interval(prevalence, sample_size, quantile)
 
@@ -411,6 +413,7 @@ def _maximise(mixture: _RankMixture, start: Floats) -> _Maximum:
     for _ in range(NEWTON_STEPS):
         image = _em_step(mixture, value)
         slope = _em_slope(mixture, value, image)
+        # Newton on M(x) - x = 0: (I - M') step = M(x) - x
         step = np.linalg.lstsq(identity - slope, image - value)[0]
         if mixture.prevalence_known:
             step[0] = 0.0
@@ -449,6 +452,7 @@ def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
     # rank = n (1/2 - x) + 1/2, so that each line has this height at x = 0
     height = llr - beta * (reference_sizes / 2 + 0.5 - centre)
     slope = beta * reference_sizes
+    # L of each case: slopes times ranks, and the heights of the outputs that it has
     evidence = ranked.centred_ranks @ slope + ranked.seen @ height
     prior_log_odds = math.log(prevalence / (1 - prevalence))
     return np.asarray(expit(prior_log_odds + evidence))
@@ -479,14 +483,15 @@ def _mean_rank(ranked: RankedPanel, cases: Floats) -> Floats:
 def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
     """Return numerical derivatives of the EM step, taken away from 0 and 1."""
     columns = []
-    for k in range(value.size):
-        middle = 0.5 if k == 0 else 0.0
+    for parameter in range(value.size):
+        middle = 0.5 if parameter == 0 else 0.0
         # away from 0 and 1, where the EM step has no value on the other side
-        distance = min(1e-6, (0.5 - abs(value[k] - middle)) / 2)
-        if value[k] >= middle:
+        distance = min(1e-6, (0.5 - abs(value[parameter] - middle)) / 2)
+        if value[parameter] >= middle:
             distance = -distance
         moved = value.copy()
-        moved[k] += distance
+        moved[parameter] += distance
+        # one column for each parameter: a one-sided difference
         columns.append((_em_step(mixture, moved) - image) / distance)
 
     return np.column_stack(columns)
@@ -517,6 +522,7 @@ def _influence_on_mean(ranked: RankedPanel, probability: Floats) -> Floats:
     cases = ranked.cases * probability
     outputs = np.maximum(cases @ ranked.seen, 1e-300)
     mean_rank = cases @ ranked.centred_ranks / outputs
+    # (m, K)
     deviation = ranked.centred_ranks - mean_rank
     return np.asarray(probability[:, None] * ranked.seen * deviation / outputs)
 

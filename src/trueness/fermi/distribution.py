@@ -208,6 +208,7 @@ def fermi_dirac(
 
     n, n_pos, auc = _check_numbers(n, n_pos, auc, prevalence)
     solution = solve(n, n_pos, auc)
+    # around the centre, where the line loses no digits
     beta, log_ratio, centre = solution
     log_odds = logit_of_prevalence(n_pos, n) + log_ratio
     return FermiDirac(
@@ -326,7 +327,8 @@ def _finite_line(n: float, n_pos: float, auc: float) -> RankLine:
     pairs = n_pos * (n - n_pos)
     # half a pair, and less of very few pairs: of a single one a quarter
     missed_pairs = 0.5 * pairs / (pairs + 1)
-    # a fraction of a positive loses this much in any order
+    # an expected number of positives need not be whole: in any order, a fraction of a
+    # positive loses this much
     fraction = n_pos % 1
     missed_by_fraction = fraction * (1 - fraction) / 2
     miss = (missed_pairs + missed_by_fraction) / pairs
@@ -370,6 +372,7 @@ def rank_scores(score: Floats, ascending: Floats, cases_up_to: Array) -> Floats:
 
     ``cases_up_to`` counts the cases from the highest score to each of these.
     """
+    # cases at or above the k highest scores, for k = 0, 1, 2, ...
     cases_from_top = np.concatenate([[0], cases_up_to])
     position = np.searchsorted(ascending, score)  # NaN goes behind the last one
     scores_above = ascending.size - position

@@ -64,6 +64,7 @@ class PartitionSums:
         if steepness * self.n < 1e-3:
             return 1, self.n
 
+        # the rank at which the log-odds are 0
         middle = self.centre + self.height / self.beta
         reach = NEGLIGIBLE_BEYOND / steepness
         first_rank = math.floor(min(max(middle - reach, 1), self.n))
@@ -131,6 +132,7 @@ class PartitionSums:
         log_odds_end = sign * self.logit(end)
         low = np.minimum(log_odds_start, log_odds_end)
         rise = np.abs(self.beta) * (end - start)
+        # at beta = 0 the integrand is constant: a tiny slope stands for none
         rise = np.where(rise == 0, steepness * (end - start), rise)
 
         with np.errstate(over="ignore"):
@@ -165,6 +167,7 @@ class PartitionSums:
 
         weighted_negatives = misses.weights * misses.complement
         deviation_of_negatives = misses.positives_after / self.n_pos - mean_miss
+        # the variance of 1 - F1 over the negatives: weights 1 - P(r)
         over_negatives = float(weighted_negatives @ deviation_of_negatives**2)
 
         weighted_positives = misses.weights * misses.probability
@@ -238,5 +241,6 @@ class PartitionSums:
             next_precision = self.head(next_rank) / next_rank
             total += float(precision @ next_precision)
 
+        # Kim et al. (2021), eqs (33) and (34)
         rho = self.n_pos / self.n
         return rho / 2 * (1 + total / self.n / rho**2)

@@ -57,6 +57,7 @@ def _sum_by_quadrature(
     rule = _gauss_rule()
     edges = _panel_edges(low, high, beta)
     half_lengths = np.diff(edges)[:, None] / 2
+    # (panels, nodes): from [-1, 1] to each panel
     nodes = (edges[:-1, None] + half_lengths) + half_lengths * rule.nodes
     weights = half_lengths * rule.weights
 
@@ -103,6 +104,7 @@ def _gauss_rule() -> _GaussRule:
     # values at the nodes -> Legendre coefficients, by the discrete orthogonality
     degree = np.arange(_NODES_PER_PANEL)
     to_series = (legendre.legvander(nodes, _NODES_PER_PANEL - 1) * weights[:, None]).T
+    # Legendre's polynomial of degree k has the squared norm 2 / (2 k + 1)
     to_series *= (2 * degree[:, None] + 1) / 2
 
     return _GaussRule(
@@ -115,6 +117,7 @@ def _gauss_rule() -> _GaussRule:
 
 def _derivative(end: float, order: int, to_series: Floats) -> Floats:
     """Return the row that turns values at the nodes into a derivative at one end."""
+    # a row for each polynomial of the series
     basis = np.eye(_NODES_PER_PANEL)
     at_end = legendre.legval(end, legendre.legder(basis, order))
     return np.asarray(at_end @ to_series)

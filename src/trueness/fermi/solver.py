@@ -142,6 +142,7 @@ def _solve_around_middle(n: int, n_pos: float, excess: float) -> RankLine:
         move, log_move = _newton_step(equations, largest_move=1.0)
         delta = delta + move
         log_beta = log_beta + log_move
+        # both unknowns to twelve digits
         settled = abs(move) <= _RELATIVE_PRECISION * abs(delta)
         if settled and abs(log_move) < _RELATIVE_PRECISION:
             break
@@ -172,6 +173,7 @@ def _equations_around_middle(
 
     t = beta * c
     sinh = np.sinh(t)
+    # cosh t - 1 without the difference, for small t
     cosh_less_1 = 2 * np.sinh(t / 2) ** 2
     q = 1 / (math.cosh(a) + 1 + cosh_less_1)  # 1 / (cosh a + cosh t)
     weighted_q = weight * q
@@ -261,6 +263,7 @@ def _equations_around_step(
     """Return both equations of ``_solve_around_step``, in logarithms."""
     whole_positives = math.floor(n_pos)
     fraction = n_pos - whole_positives
+    # positives behind the step, and negatives before it, as tails of one form
     behind = _sum_tail(alpha, beta, n - whole_positives)
     before = _sum_tail(-alpha, beta, whole_positives)
 
