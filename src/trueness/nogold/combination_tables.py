@@ -143,6 +143,7 @@ def _proportions_best(criterion: str, draws: Draws) -> Floats:
     """Return in which proportion of the draws each combination is the best."""
     best_sets = winners(read_criterion(criterion), draws)
     patterns = best_sets.shape[1]
+    # each set of patterns is the number of its bits
     code = best_sets @ (1 << np.arange(patterns))
     return np.bincount(code, minlength=2**patterns) / len(code)
 
@@ -181,7 +182,7 @@ class CombinationFront(Record):
     _names: tuple[str, ...]
 
     def patterns(self, i: int) -> Array:
-        """Which patterns does combination i flag?"""
+        """Return the patterns that combination i flags."""
         flags = np.unpackbits(self._members[i], count=2 ** len(self._names))
         return np.flatnonzero(flags)
 
@@ -214,11 +215,13 @@ def combination_front(posterior: LatentPosterior) -> CombinationFront:
         size = sens.size
         sens = np.concatenate([sens, sens + in_positives[pattern]])
         spec = np.concatenate([spec, spec - in_negatives[pattern]])
+        # Nemhauser and Ullmann (1969): what is beaten now stays beaten
         kept = _undominated(sens, spec)
         sens = sens[kept]
         spec = spec[kept]
 
         members = members[kept % size]
+        # one bit for each pattern, the highest bit of a byte first
         byte = pattern // 8
         bit = np.uint8(128 >> (pattern % 8))
         members[kept >= size, byte] |= bit
@@ -252,6 +255,7 @@ def _undominated(sens: Floats, spec: Floats) -> Array:
     """Return the places that no other beats in both rates, with rising sensitivity."""
     by_falling_sens = np.lexsort((-spec, -sens))
     sorted_spec = spec[by_falling_sens]
+    # among equal or higher sensitivities, the specificity must be higher
     best_so_far = np.maximum.accumulate(sorted_spec)
     is_better = np.concatenate([[True], sorted_spec[1:] > best_so_far[:-1]])
     return np.asarray(by_falling_sens[is_better][::-1])

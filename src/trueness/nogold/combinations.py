@@ -119,7 +119,7 @@ class Combination(Record):
 
     @property
     def exact(self) -> bool:
-        """Is it certain that no other combination is better on average?"""
+        """Return whether certainly no other combination is better on average."""
         return self.gap == 0
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class Combination(Record):
 
     @property
     def number(self) -> int:
-        """Under which number do the paper's tables list it?"""
+        """Return the number under which the paper's tables list it."""
         return self.code + 1
 
     @property
@@ -247,16 +247,16 @@ def best_combination(
     at_most = MAX_ENTRIES if few_classifiers else MAX_DRAWS
     contest = _find_winners(objective, pattern_draws.evenly_spaced(at_most))
 
-    chosen = contest.most_often
+    best_set = contest.most_often
     gap = 0.0
     if method == "expected":
-        chosen, gap = _best_expected(objective, pattern_draws, start=chosen)
-    if monotone and not is_monotone(chosen):
+        best_set, gap = _best_expected(objective, pattern_draws, start=best_set)
+    if monotone and not is_monotone(best_set):
         draws = pattern_draws.as_many_as_fit()
-        chosen, gap = best_monotone(objective, draws, chosen)
+        best_set, gap = best_monotone(objective, draws, best_set)
 
     return _describe(
-        chosen, pattern_draws, contest, objective=objective, method=method, gap=gap
+        best_set, pattern_draws, contest, objective=objective, method=method, gap=gap
     )
 
 
@@ -269,15 +269,16 @@ class _Contest(NamedTuple):
     most_often: Array  # the combination that is best in most draws
     number: int  # of combinations that are best in some draw
 
-    def proportion_best(self, chosen: Array) -> float:
+    def proportion_best(self, flagged_set: Array) -> float:
         """Return the proportion of draws in which no other combination is better."""
-        value = self.objective.evaluate(self.draws, chosen)
+        value = self.objective.evaluate(self.draws, flagged_set)
         return float(np.mean(value >= self.best_value - ROUNDING))
 
 
 def _find_winners(objective: Criterion, draws: Draws) -> _Contest:
     """Find the best combination of each draw, and the one that wins most often."""
     best_sets = winners(objective, draws)
+    # sets as bytes can be counted
     wins = Counter(best_set.tobytes() for best_set in best_sets)
     most_frequent, _ = wins.most_common(1)[0]
 
@@ -298,6 +299,7 @@ def _best_expected(
         return best_on_average(objective, pattern_draws.as_many_as_fit())
 
     # slopes are the same everywhere, so that gains add up over all draws
+    # each pattern adds its gain whatever else is flagged
     gain, loss = np.sum(
         [
             objective.gain_and_loss(draws.rates(start), draws)
@@ -310,7 +312,7 @@ def _best_expected(
 
 
 def _describe(
-    chosen: Array,
+    flagged_set: Array,
     pattern_draws: PatternDraws,
     contest: _Contest,
     *,
@@ -320,14 +322,15 @@ def _describe(
 ) -> Combination:
     """Write a combination down, with its rates in all draws."""
     posterior = pattern_draws.posterior
+    # (3, draws), block by block to save memory
     sens, spec, prevalence = np.hstack(
         [
-            np.stack([*draws.rates(chosen), draws.prevalence])
+            np.stack([*draws.rates(flagged_set), draws.prevalence])
             for draws in pattern_draws.in_blocks()
         ]
     )
     score = objective.sign * objective.value(sens, spec, prevalence)
-    patterns = np.flatnonzero(chosen).tolist()
+    patterns = np.flatnonzero(flagged_set).tolist()
     most_often = np.flatnonzero(contest.most_often).tolist()
     flagged_votes = votes(len(posterior.names))[patterns].tolist()
 
@@ -337,7 +340,7 @@ def _describe(
         specificity=summary_of_draws(spec, posterior.level),
         criterion=objective.name,
         score=summary_of_draws(score, posterior.level),
-        probability_best=contest.proportion_best(chosen),
+        probability_best=contest.proportion_best(flagged_set),
         rule=method,
         most_often=formula(most_often, posterior.names),
         most_often_probability=contest.proportion_best(contest.most_often),

@@ -36,13 +36,14 @@ class Draws(NamedTuple):
     in_negatives: Floats
     prevalence: Floats  # (draws,)
 
-    def rates(self, chosen: Array) -> Floats:
+    def rates(self, flagged_set: Array) -> Floats:
         """Return sensitivity and specificity of a set, or of one a draw, (2, draws)."""
-        if chosen.ndim == 2:
-            sens = np.einsum("dj,dj->d", self.in_positives, chosen)
-            fpr = np.einsum("dj,dj->d", self.in_negatives, chosen)
+        if flagged_set.ndim == 2:
+            # d: draws, j: patterns, each draw with a set of its own
+            sens = np.einsum("dj,dj->d", self.in_positives, flagged_set)
+            fpr = np.einsum("dj,dj->d", self.in_negatives, flagged_set)
         else:
-            flagged = chosen.astype(np.float64)
+            flagged = flagged_set.astype(np.float64)
             sens = self.in_positives @ flagged
             fpr = self.in_negatives @ flagged
 
@@ -96,9 +97,9 @@ class Criterion(NamedTuple):
     constant: float = 0.0
     ratio: Ratio | None = None  # where it is a quotient of sums of counts
 
-    def evaluate(self, draws: Draws, chosen: Array) -> Array:
-        """How good is a set, or one a draw, in each draw?"""
-        sens, spec = draws.rates(chosen)
+    def evaluate(self, draws: Draws, flagged_set: Array) -> Array:
+        """Return the value of a set, or of one a draw, in each draw."""
+        sens, spec = draws.rates(flagged_set)
         return self.value(sens, spec, draws.prevalence)
 
     @property
@@ -108,6 +109,7 @@ class Criterion(NamedTuple):
             return self.name in SLOPE_BOUNDS
         denominator = self.planes(np.array(TRIAL_PREVALENCES)).denominator
         constant, by_sens, by_spec = denominator
+        # a plane over the unit square is lowest at a corner
         lowest = constant + np.minimum(by_sens, 0) + np.minimum(by_spec, 0)
         return bool((lowest > 0).all())
 
@@ -120,7 +122,7 @@ class Criterion(NamedTuple):
         )
 
     def slopes(self, rates: Floats, prevalence: Floats) -> Floats:
-        """How steep is it in sensitivity and in specificity, in each draw?"""
+        """Return the slopes in sensitivity and in specificity, in each draw."""
         if self.bounded:
             sens, spec = rates
             bounds = self.slope_bounds((sens, sens), (spec, spec), prevalence)
@@ -132,6 +134,7 @@ class Criterion(NamedTuple):
         for step in np.eye(2)[:, :, None] * size:
             low = np.clip(rates - step, 0, 1)
             high = np.clip(rates + step, 0, 1)
+            # central differences, within the unit square
             rise = self.value(*high, prevalence) - self.value(*low, prevalence)
             slopes.append(rise / (high - low).sum(axis=0))
 
@@ -144,12 +147,12 @@ class Criterion(NamedTuple):
         return _slopes_of_quotient(self.planes(prevalence), sens, spec)
 
     def gain_and_loss(self, rates: Floats, draws: Draws) -> Floats:
-        """What does each pattern add and cost, to first order, summed over draws?"""
+        """Return what each pattern adds and costs, to first order, over all draws."""
         by_sens, by_spec = self.slopes(rates, draws.prevalence)
         return np.stack([by_sens @ draws.in_positives, by_spec @ draws.in_negatives])
 
     def gains(self, rates: Floats, draws: Draws) -> Floats:
-        """What does each pattern add on average, to first order?"""
+        """Return what each pattern adds on average, to first order."""
         gain, loss = self.gain_and_loss(rates, draws) / len(draws.prevalence)
         return net(gain, loss)
 
@@ -236,7 +239,7 @@ def read_criterion(criterion: str | Metric) -> Criterion:
         return Criterion(criterion, CRITERIA[criterion], SHAPES[criterion])
 
     try:
-        chosen_metric = metric(criterion)
+        parsed_metric = metric(criterion)
     except InputError as err:
         similar = nearest(criterion, [*CRITERIA, *METRICS])
         reason = similar or f" {err.message}"
@@ -246,35 +249,39 @@ def read_criterion(criterion: str | Metric) -> Criterion:
             option="criterion",
         ) from None
 
-    return _criterion_of_metric(chosen_metric)
+    return _criterion_of_metric(parsed_metric)
 
 
-def _criterion_of_metric(m: Metric) -> Criterion:
+def _criterion_of_metric(metric: Metric) -> Criterion:
     """Return a metric as a criterion, with what is known of its shape."""
-    if m.direction not in ("higher", "lower"):
+    if metric.direction not in ("higher", "lower"):
         raise InputError(
-            f"A criterion needs a direction; for {m.name!r} neither high nor low "
+            f"A criterion needs a direction; for {metric.name!r} neither high nor low "
             "values are better."
         )
 
-    sign = 1.0 if m.direction == "higher" else -1.0
+    sign = 1.0 if metric.direction == "higher" else -1.0
 
     def value(sens: Array, spec: Array, prevalence: Array) -> Array:
         counts = _expected_counts(sens, spec, prevalence)
         # where it is undefined it is the worst
         worst = -sign * np.inf
-        return np.asarray(sign * np.nan_to_num(m(counts), nan=worst), np.float64)
+        return np.asarray(sign * np.nan_to_num(metric(counts), nan=worst), np.float64)
 
     if _is_linear(value):
-        return Criterion(m.name, value, "linear", sign)
-    if m.shape == "product":
-        return Criterion(m.name, value, "product")
-    if m.terms is None or len(m.terms) == 1:
-        return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
+        return Criterion(metric.name, value, "linear", sign)
+    if metric.shape == "product":
+        return Criterion(metric.name, value, "product")
+    if metric.terms is None or len(metric.terms) == 1:
+        return Criterion(metric.name, value, "convex", sign, ratio=metric.ratio)
 
     # a direction is that of every part, so all of them turn round together
-    parts = tuple((abs(w), _criterion_of_metric(part)) for w, part in m.terms)
-    return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
+    parts = tuple(
+        (abs(weight), _criterion_of_metric(part)) for weight, part in metric.terms
+    )
+    return Criterion(
+        metric.name, value, "sum of several", sign, parts, sign * metric.constant
+    )
 
 
 def _expected_counts(sens: Array, spec: Array, prevalence: Array) -> Confusion:

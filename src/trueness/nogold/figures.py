@@ -42,26 +42,28 @@ def raw_rate(rate: Rate) -> float:
 
 
 def _gives_grades(judge: Judge) -> bool:
-    """Does this judge give grades, not yes and no?"""
+    """Return whether a judge gives grades, not yes and no."""
     return judge.sensitivity.method == "graded"
 
 
 def rates_figure(rates: Mapping[str, Rate]) -> Intervals:
-    """How far is the raw rate of each system from the corrected one?"""
+    """Return the raw rate of each system beside the corrected one."""
     raw = np.array([raw_rate(rate) for rate in rates.values()])
     figure = intervals("Raw and corrected rate", "Pass rate", rates)
     return replace(figure, keys=("system", CORRECTED), marks={RAW: raw})
 
 
 def judges_figure(rate: Rate) -> Crosses:
-    """How good is each judge? Its place in the ROC plane, with intervals."""
+    """Return the place of each judge in the ROC plane, with intervals."""
     if not rate.identified:
         raise NotEnoughCases(
             "Verdicts without labels do not determine the accuracy of the judges, so "
             "no ROC plane can be drawn. Label some cases."
         )
 
-    judges = {n: judge for n, judge in rate.judges.items() if not _gives_grades(judge)}
+    judges = {
+        name: judge for name, judge in rate.judges.items() if not _gives_grades(judge)
+    }
     if not judges:
         raise NotEnoughCases(
             "The ROC plane shows judges that say yes or no; all of these give grades."
@@ -69,16 +71,20 @@ def judges_figure(rate: Rate) -> Crosses:
 
     sensitivity = [judge.sensitivity for judge in judges.values()]
     specificity = [judge.specificity for judge in judges.values()]
-    tpr = np.array([[e.value, e.low, e.high] for e in sensitivity])
+    tpr = np.array(
+        [[estimate.value, estimate.low, estimate.high] for estimate in sensitivity]
+    )
     # a high specificity is a low false positive rate
-    fpr = 1 - np.array([[e.value, e.high, e.low] for e in specificity])
+    fpr = 1 - np.array(
+        [[estimate.value, estimate.high, estimate.low] for estimate in specificity]
+    )
     chance = guide(FALSE_PASS, TRUE_PASS, [0, 1], [0, 1])
 
     return Crosses("Judges", FALSE_PASS, TRUE_PASS, tuple(judges), fpr, tpr, (chance,))
 
 
 def errors_figure(panel: Panel) -> Matrix:
-    """Which judges err together? Correlations of their errors in labelled cases."""
+    """Return the correlations of the judges' errors in labelled cases."""
     size = len(panel.names)
     correlation = np.full((size, size), np.nan)
     for j in range(size):
@@ -108,9 +114,9 @@ def _correlation_of_errors(panel: Panel, judge: int, other_judge: int) -> float:
 
     covariance = np.zeros((2, 2))
     for cases_of_class in (panel.pos[both_judged], panel.neg[both_judged]):
-        number = cases_of_class.sum()
-        if number:
-            deviation = verdicts - cases_of_class @ verdicts / number
+        n_cases = cases_of_class.sum()
+        if n_cases:
+            deviation = verdicts - cases_of_class @ verdicts / n_cases
             covariance += (deviation * cases_of_class[:, None]).T @ deviation
 
     scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
@@ -120,7 +126,7 @@ def _correlation_of_errors(panel: Panel, judge: int, other_judge: int) -> float:
 
 
 def labels_figure(rate: Rate, panel: Panel) -> Curves:
-    """How narrow would the interval of the rate be with more labels at random?"""
+    """Return the interval of the rate by the number of labels at random."""
     largest = min(panel.n, max(200, 4 * rate.labels))
     if largest < MIN_PLANNED_LABELS:
         raise NotEnoughCases("There are too few cases to plan more labels.")

@@ -148,6 +148,7 @@ def fit_latent_classes(
         return independent
 
     shared_model = replace(model, shared=True)
+    # the search for shared errors begins where independent ones are most probable
     start = coordinates.mean(axis=0)
     coordinates, diagnostics = sample(shared_model, _shared_draws(draws), rng, start)
     shared = _summarize(shared_model, coordinates, diagnostics, level)
@@ -195,6 +196,7 @@ def _summarize(
 
     notes = []
     if model.shared:
+        # with shared errors only labels of both classes determine the answer
         identified = min(model.patterns.labels) >= ENOUGH_LABELS
     else:
         table = identification(model.patterns)
@@ -335,17 +337,17 @@ class FromLabels:
 
         return parameters, joint.effective
 
-    def _accuracies(self, of_class: Floats, right_vote: int) -> Floats:
+    def _accuracies(self, proportions: Floats, right_vote: int) -> Floats:
         """Return how often each test is right in a class, (draws, K).
 
         Joint proportions are added up over patterns with the right vote and over those
         with any vote, so that rate and accuracies always agree.
         """
-        of_tests = [
-            proportion_with_vote(of_class, votes, right_vote)
+        accuracies = [
+            proportion_with_vote(proportions, votes, right_vote)
             for votes in self.patterns.rows.T
         ]
-        return np.column_stack(of_tests)
+        return np.column_stack(accuracies)
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
@@ -361,6 +363,7 @@ class FromLabels:
         in_negatives = np.zeros((draws, len(rows)))
         for j, row in enumerate(rows):
             voted = ~np.isnan(row)
+            # seen patterns with a vote of each test that this row has
             complete = np.asarray(~np.isnan(observed[:, voted]).any(axis=1))
             equal = (np.nan_to_num(observed[:, voted]) == row[voted]).all(axis=1)
             same = complete & equal

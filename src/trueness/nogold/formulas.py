@@ -120,6 +120,7 @@ def _say_by_count(inside: Array, names: Sequence[str]) -> str:
     """Write "at least t of these", where only the number of votes matters; else ""."""
     matter = _classifiers_that_matter(inside)
     number_of_yes = votes(len(names))[:, matter].sum(axis=1)
+    # numbers of yes of patterns inside, and of those outside: they must not overlap
     within = set(number_of_yes[inside].tolist())
     without = set(number_of_yes[~inside].tolist())
     if len(matter) < 2 or within & without:
@@ -175,7 +176,7 @@ def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
 
 
 def _is_monotone(inside: Array) -> bool:
-    """Does no further yes take a pattern out of the set?"""
+    """Return whether no further yes takes a pattern out of the set."""
     table = _one_axis_per_classifier(inside)
     for axis in range(table.ndim):
         only_with_no = table.take(NO, axis=axis) & ~table.take(YES, axis=axis)
@@ -199,6 +200,7 @@ def _smallest_weights(inside: Array) -> Array | None:
 
     # points less the least number of a yes: 0 or more inside, -1 or less outside
     less_least = np.hstack([border, np.full((len(border), 1), -1.0)])
+    # the sum of the weights is minimised; the last variable, the bound, is free
     solution = milp(
         np.array([*[1.0] * classifiers, 0.0]),
         constraints=LinearConstraint(
@@ -231,6 +233,7 @@ def _border_patterns(inside: Array) -> tuple[Array, Array]:
         with_yes = np.take(table, [YES], axis=axis)
         with_no = np.take(table, [NO], axis=axis)
         no_limit = np.ones_like(with_no)
+        # a pattern with a yes is lowest if the same with a no is outside
         is_lowest &= np.concatenate([~with_no, no_limit], axis=axis)
         is_highest &= np.concatenate([no_limit, with_yes], axis=axis)
 
@@ -245,6 +248,7 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
     ``packed`` are the bytes of a set of patterns, which a cache can hold.
     """
     patterns = _one_axis_per_classifier(np.frombuffer(packed, dtype=bool))
+    # Quine (1952) and McCluskey (1956)
     primes = _prime_implicants(patterns)
 
     # a pattern that one prime implicant alone covers makes that one essential

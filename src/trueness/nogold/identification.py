@@ -22,7 +22,7 @@ class Identification(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Do the data determine all parameters?"""
+        """Return whether the data determine all parameters."""
         return self.rank >= self.parameters
 
 
@@ -35,7 +35,7 @@ class TableDesign(NamedTuple):
 
     @property
     def degrees_of_freedom(self) -> int:
-        """How many free probabilities does its table of patterns have?"""
+        """Return the number of free probabilities of its table of patterns."""
         return int(2 ** (sum(self.tests_run) + self.labelled) - 1)
 
 
@@ -65,8 +65,10 @@ def identification(patterns: Patterns) -> Identification:
         [_pattern_probabilities(step, populations, design) for step in steps]
         for design in designs
     ]
+    # probabilities by parameters: the imaginary part over the step, whose size cancels
     jacobian = np.hstack(derivatives).imag.T
     size = np.linalg.norm(jacobian, axis=0)
+    # columns of length 1, so that one tolerance fits all parameters
     scaled = jacobian / np.where(size > 0, size, 1)
     rank = int(np.linalg.matrix_rank(scaled, tol=1e-7))
 
@@ -74,7 +76,7 @@ def identification(patterns: Patterns) -> Identification:
 
 
 def _table_designs(patterns: Patterns) -> list[TableDesign]:
-    """Which sets of tests were run, in which population, with or without labels?"""
+    """Return the sets of tests that were run, by population and kind of label."""
     designs = set()
     for labelled, cases in (
         (False, patterns.unknown),

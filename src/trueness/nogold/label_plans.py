@@ -85,7 +85,8 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     probability = _probability_given_votes(verdicts)
     labels_now = verdicts.pos + verdicts.neg
     variance_of_label = probability * (1 - probability)
-    # what few labels leave open adds to the variance
+    # Neyman (1934): cases times the standard deviation of a label, to which few labels
+    # add what they leave open
     claim = unlabelled * np.sqrt(variance_of_label + 1 / (labels_now + 4))
     new_labels = _apportion(labels, claim, unlabelled)
 
@@ -97,11 +98,11 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     )
     # patterns with most labels first
     order = np.argsort(-new_labels[new_labels > 0], kind="stable")
-    chosen = np.flatnonzero(new_labels)[order]
+    labelled_patterns = np.flatnonzero(new_labels)[order]
 
     return LabelPlan(
-        pattern=np.array(_pattern_names(panel, chosen)),
-        labels=new_labels[chosen].astype(int),
+        pattern=np.array(_pattern_names(panel, labelled_patterns)),
+        labels=new_labels[labelled_patterns].astype(int),
         current_width=width,
         expected_width=width * error_then / error_now,
     )
@@ -115,6 +116,7 @@ def _apportion(labels: int, claim: Floats, at_most: Floats) -> Floats:
     seats = np.zeros(claim.size)
     for _ in range(labels):
         stop_if_requested()
+        # Webster and Sainte-Lague: claim / (2 seats + 1), up to a factor
         quotient = np.where(seats < at_most, claim / (seats + 0.5), -1.0)
         seats[int(np.argmax(quotient))] += 1
     return seats
@@ -149,17 +151,17 @@ def expected_widths(panel: Panel, labels: int, width: float, numbers: Floats) ->
     probability = _probability_given_votes(verdicts)
     proportion = verdicts.total / verdicts.total.sum()
 
-    def error_with(number: float) -> float:
+    def error_with(n_labels: float) -> float:
         return standard_error(
-            probability, verdicts.regressors, verdicts.total, number * proportion
+            probability, verdicts.regressors, verdicts.total, n_labels * proportion
         )
 
-    errors = np.array([error_with(number) for number in numbers])
+    errors = np.array([error_with(n_labels) for n_labels in numbers])
     return width * errors / error_with(labels)
 
 
 def _probability_given_votes(verdicts: Verdicts) -> Floats:
-    """How likely is a case of each pattern positive, by the labels that there are?"""
+    """Return the probability of a positive, given votes, by the labels so far."""
     mode, _ = mode_and_information(verdicts)
     return np.asarray(probabilities(mode[None], verdicts.regressors)[0])
 
@@ -167,7 +169,7 @@ def _probability_given_votes(verdicts: Verdicts) -> Floats:
 def standard_error(
     probability: Floats, regressors: Floats, cases: Floats, labels: Floats
 ) -> float:
-    """What is the standard error of the rate with so many labels of each pattern?
+    """Return the standard error of the rate with so many labels of each pattern.
 
     The delta method: the rate is the mean of the probabilities that the regression
     gives to the patterns, of which the cases are a sample.
@@ -175,12 +177,14 @@ def standard_error(
     rows = np.column_stack([np.ones(len(probability)), regressors])
     proportion = cases / cases.sum()
     variance = probability * (1 - probability)
+    # logistic regression: X' diag(n p (1 - p)) X
     information = (rows * (labels * variance)[:, None]).T @ rows
     # a priori: half a case of each class, and the prior of the slopes
     slopes = regressors.shape[1]
     information += np.diag(np.r_[0.25, np.full(slopes, 1 / SLOPE_SD**2)])
 
     gradient = rows.T @ (proportion * variance)
+    # delta method: the rate is a mean of probabilities
     of_regression = gradient @ np.linalg.solve(information, gradient)
     deviation = probability - proportion @ probability
     of_cases = proportion @ deviation**2 / cases.sum()
@@ -452,6 +456,7 @@ def _expected_population(
     # a case counts by its number of yes, 0 to K
     yes = np.arange(judges + 1.0)
     in_positives = rate * _right_votes(sensitivity, correlation, judges)
+    # a wrong vote of a negative is a yes, hence the reversed order
     in_negatives = (1 - rate) * _right_votes(specificity, correlation, judges)[::-1]
     proportion = in_positives + in_negatives
     by_number_of_yes = _Population(
@@ -597,7 +602,7 @@ def _labels_without_judges(rate: float, half_width: float, level: float) -> int:
 
 
 def _right_votes(accuracy: float, correlation: float, judges: int) -> Floats:
-    r"""How likely are 0, 1, ... right votes of equally good judges? (judges + 1,)
+    r"""Return the probabilities of 0, 1, ... right votes of equally good judges.
 
     The beta-binomial distribution (Skellam 1948, J. R. Stat. Soc. B 10:257) of J judges
 
@@ -614,6 +619,7 @@ def _right_votes(accuracy: float, correlation: float, judges: int) -> Floats:
         log_p = log_ways + right * np.log(accuracy) + wrong * np.log1p(-accuracy)
         return np.asarray(np.exp(log_p))
 
+    # the correlation of two votes is 1 / (1 + a + b)
     a_plus_b = 1 / correlation - 1
     a = accuracy * a_plus_b
     b = (1 - accuracy) * a_plus_b

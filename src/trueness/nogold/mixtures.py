@@ -64,6 +64,7 @@ def fit_mixture(points: Floats, rng: Rng) -> Mixture:
     inverse_root = np.linalg.inv(root)
     whitened = (points - center) @ inverse_root.T
 
+    # each point belongs to one component first
     membership = _nearest_center(whitened, _spread_centers(whitened, rng))
     for _ in range(EM_STEPS):
         stop_if_requested()
@@ -82,6 +83,7 @@ def _spread_centers(points: Floats, rng: Rng) -> list[Floats]:
     """Choose a few points that are far from each other (k-means++)."""
     centers = [points[rng.integers(len(points))]]
     for _ in range(COMPONENTS - 1):
+        # far points are chosen with a probability as their squared distance
         distance = np.min(_squared_distances(points, centers), axis=0) + 1e-12
         centers.append(points[rng.choice(len(points), p=distance / distance.sum())])
     return centers
@@ -111,6 +113,7 @@ def _maximize(whitened: Floats, membership: Floats) -> Mixture:
     root = np.empty((COMPONENTS, dimension, dimension))
     for k in range(COMPONENTS):
         deviation = whitened - mean[k]
+        # the sum of squares of the component, and that of the prior
         scatter = (deviation * membership[k][:, None]).T @ deviation + prior_scale
         root[k] = np.linalg.cholesky(scatter / (cases[k] + 2 * dimension + 4))
 
@@ -122,13 +125,13 @@ def _maximize(whitened: Floats, membership: Floats) -> Mixture:
     )
 
 
-def draw_from_mixture(mixture: Mixture, number: int, rng: Rng) -> Floats:
-    """Draw points, (number, d), from the components, stretched to Student t."""
+def draw_from_mixture(mixture: Mixture, n_points: int, rng: Rng) -> Floats:
+    """Draw points, (n_points, d), from the components, stretched to Student t."""
     dimension = mixture.mean.shape[1]
-    ends = np.cumsum(rng.multinomial(number, mixture.weight))
-    chi_square = rng.chisquare(DEGREES_OF_FREEDOM, (number, 1))
+    ends = np.cumsum(rng.multinomial(n_points, mixture.weight))
+    chi_square = rng.chisquare(DEGREES_OF_FREEDOM, (n_points, 1))
     stretch = np.sqrt(DEGREES_OF_FREEDOM / chi_square)
-    points = rng.standard_normal((number, dimension)) * stretch
+    points = rng.standard_normal((n_points, dimension)) * stretch
 
     of_component = np.split(points, ends[:-1])  # views, so that points are changed
     for part, mean, root in zip(of_component, mixture.mean, mixture.root, strict=True):
@@ -156,6 +159,7 @@ def mixture_density(
         height -= dimension / 2 * np.log(degrees * np.pi)
 
     diagonal = np.diagonal(mixture.root, axis1=1, axis2=2)
+    # the determinant of a triangular root is the product of its diagonal
     log_determinant = np.log(diagonal).sum(axis=1)
     height += (np.log(np.maximum(mixture.weight, TINY)) - log_determinant)[:, None]
 

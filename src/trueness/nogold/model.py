@@ -74,7 +74,7 @@ class LatentModel:
 
     @cached_property
     def in_order(self) -> Floats:
-        """Which proportion of each test's prior has alpha >= beta?"""
+        """Return which proportion of each test's prior has alpha >= beta."""
         alpha_prior = self.prior.alpha
         beta_prior = self.prior.beta
         return order_mass(
@@ -83,7 +83,7 @@ class LatentModel:
 
     @property
     def dim(self) -> int:
-        """How many parameters?"""
+        """Return the number of parameters."""
         populations = len(self.patterns.populations)
         tests = len(self.patterns.names)
         sigmas = 2 if self.shared else 0
@@ -128,6 +128,7 @@ class LatentModel:
             (tests.alpha, tests.not_alpha, self.prior.alpha),
             (tests.beta, tests.not_beta, self.prior.beta),
         ):
+            # the log density of Beta(a, b) at each parameter, added up
             a, b = shapes.T
             if (shapes != 1).any():  # a uniform density is 1
                 log_density += np.log(np.maximum(yes, TINY)) @ (a - 1)
@@ -163,6 +164,7 @@ class LatentModel:
         not_beta = complement[:, of_beta]
 
         if self.ordered:  # the last coordinates are those of beta / alpha
+            # beta = alpha r with a ratio r below 1: 1 - beta without a difference
             not_beta = not_alpha + alpha * not_beta
             beta = alpha * beta
 
@@ -206,6 +208,7 @@ class LatentModel:
     def prior_draws(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
         """Draw parameters from the prior: normal coordinates, by their weights."""
         coordinates = rng.standard_normal((4 * n, self.dim))
+        # the coordinates are normal: their weights make them draws from the prior
         weight = np.exp(self._log_prior(self._parameters(coordinates)))
         chosen = rng.choice(len(coordinates), n, p=weight / weight.sum())
         return self.natural(coordinates[chosen])

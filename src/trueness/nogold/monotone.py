@@ -20,7 +20,7 @@ MOST_ENUMERATED = 5
 
 
 def is_monotone(chosen: Array) -> bool:
-    """Does a set of vote patterns hold all patterns with more positive votes?"""
+    """Return whether a set has every pattern with more positive votes."""
     return bool((upward_closure(chosen) == chosen).all())
 
 
@@ -58,9 +58,12 @@ def best_monotone(
     if all_are_tried:
         candidates = list(monotone_sets(optimum.size))
     else:
+        # the two nearest monotone sets, from above and from below
         candidates = [upward_closure(optimum), monotone_interior(optimum)]
 
-    values = [float(criterion.evaluate(draws, c).mean()) for c in candidates]
+    values = [
+        float(criterion.evaluate(draws, candidate).mean()) for candidate in candidates
+    ]
     best = int(np.argmax(values))
     if all_are_tried:
         return candidates[best], 0.0
@@ -87,5 +90,5 @@ def monotone_sets(size: int) -> Iterator[Array]:
 
 def _votes(chosen: Array) -> list[int]:
     """Return the bit of each classifier in the number of a pattern."""
-    number = chosen.size.bit_length() - 1
-    return [1 << k for k in range(number)]
+    n_classifiers = chosen.size.bit_length() - 1
+    return [1 << k for k in range(n_classifiers)]

@@ -23,25 +23,26 @@ MAX_LEVELS = 300  # of t: 10^10 cases take about 60
 
 
 def effective_number(log_weight: Floats) -> float:
-    """How many equal weights are these worth (Kish 1965)?"""
+    """Return the effective number of equal weights (Kish 1965)."""
     weight = np.exp(log_weight - log_weight.max())
     return float(weight.sum() ** 2 / (weight * weight).sum())
 
 
-def resample(log_weight: Floats, number: int, rng: Rng) -> Array:
+def resample(log_weight: Floats, n_points: int, rng: Rng) -> Array:
     """Choose points by their weights, systematically: least extra noise."""
     weight = np.exp(log_weight - log_weight.max())
     upper_ends = np.cumsum(weight) / weight.sum()
-    even_places = (rng.random() + np.arange(number)) / number
+    # one random shift for all: stratified places from 0 to 1 (Kitagawa 1996)
+    even_places = (rng.random() + np.arange(n_points)) / n_points
     chosen = np.searchsorted(upper_ends, even_places)
     return np.asarray(np.minimum(chosen, weight.size - 1))
 
 
 def truncate_weights(log_weight: Floats) -> Floats:
     """Let no weight of N exceed root N times their mean (Ionides 2008)."""
-    number = log_weight.size
-    log_mean = logsumexp(log_weight) - np.log(number)
-    return np.asarray(np.minimum(log_weight, log_mean + np.log(number) / 2))
+    n_points = log_weight.size
+    log_mean = logsumexp(log_weight) - np.log(n_points)
+    return np.asarray(np.minimum(log_weight, log_mean + np.log(n_points) / 2))
 
 
 class ParticleState(Protocol):
@@ -72,6 +73,7 @@ def temper(
     with progress(title, 1, unit="") as advance:
         for _ in range(MAX_LEVELS):
             log_ratios = log_ratio(particles)
+            # as far as half of the particles stay effective
             step = _largest_step(log_ratios, 1.0 - t)
             t = 1.0 if step == 1.0 - t else t + step
 
@@ -88,7 +90,7 @@ def temper(
 
 
 def _largest_step(log_ratios: Floats, remaining: float) -> float:
-    """By how much may t rise while enough particles stay effective?"""
+    """Return by how much t may rise while enough particles stay effective."""
     enough = EFFECTIVE_PROPORTION * log_ratios.size
     return float(
         bisect(

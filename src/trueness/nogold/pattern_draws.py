@@ -36,7 +36,7 @@ class PatternDraws:
 
     @property
     def number(self) -> int:
-        """How many draws are there?"""
+        """Return the number of draws."""
         return len(self.posterior.flat["sensitivity"])
 
     def evenly_spaced(self, at_most: int) -> Draws:
@@ -105,6 +105,7 @@ def _products(rate: Floats) -> Floats:
     of_first = _products(first_tests)
     of_last = _products(last_tests)
     # the first tests are the low bits of a pattern's number
+    # (n, 1, first) times (n, last, 1): every pair of patterns of the two halves
     return (of_last[:, :, None] * of_first[:, None, :]).reshape(len(rate), -1)
 
 

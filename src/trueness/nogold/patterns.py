@@ -57,12 +57,12 @@ class Patterns:
 
     @property
     def total(self) -> Floats:
-        """How many cases, labelled or not?"""
+        """Return the number of cases, labelled or not: (populations, patterns)."""
         return self.unknown + self.pos + self.neg
 
     @property
     def labels(self) -> tuple[float, float]:
-        """How many cases are known to be positive, and negative?"""
+        """Return how many cases are known to be positive, and negative."""
         return float(self.pos.sum()), float(self.neg.sum())
 
     @cached_property
@@ -105,6 +105,7 @@ class Patterns:
         """
         blocks = []
         for population, kind, seen in self.cells.blocks:
+            # P(positive and this pattern), P(negative and this pattern): (n, cells)
             positive = prevalence[:, [population]] * in_positives[:, seen]
             negative = one_minus_prevalence[:, [population]] * in_negatives[:, seen]
             if kind == POSITIVE:
@@ -128,6 +129,7 @@ def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     pooled: Panel = sum(panels.values())  # type: ignore[assignment]
     _check_disagreement(pooled)
 
+    # rows as bytes, since NaN does not equal NaN
     place_of_row = {row.tobytes(): j for j, row in enumerate(pooled.rows)}
 
     unknown = np.zeros((len(panels), len(pooled)))
@@ -218,12 +220,12 @@ def _check_panel(panel: Any, where: str) -> None:
 
 
 def other_votes(rows: Floats) -> Floats:
-    """Which values are neither 0 nor 1?"""
+    """Return the values that are neither 0 nor 1."""
     return np.unique(rows[~np.isnan(rows) & (rows != 0) & (rows != 1)])
 
 
 def only_value(column: Array) -> float:
-    """Which value does a column have in every case? NaN where there are several."""
+    """Return the value that a column has in every case; NaN where there are several."""
     values = np.unique(column[~np.isnan(column)])
     return float(values[0]) if values.size == 1 else np.nan
 

@@ -86,7 +86,7 @@ class Ranking(Record):
 
     @property
     def best(self) -> str:
-        """Which classifier is most often the best?"""
+        """Return the classifier that is most often the best."""
         return self.names[int(self.probability[:, 0].argmax())]
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -144,22 +144,22 @@ class LatentPosterior(Record):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Which classifiers?"""
+        """Return the names of the classifiers."""
         return tuple(self._model.patterns.names)
 
     @property
     def populations(self) -> tuple[str, ...]:
-        """Which populations are there? A single population has no name."""
+        """Return the populations; a single one has no name."""
         return tuple(self._model.patterns.populations)
 
     @property
     def level(self) -> float:
-        """Which level do the intervals have?"""
+        """Return the level of the intervals."""
         return self._level
 
     @property
     def model(self) -> Any:
-        """Which model was fitted, with its patterns and its prior?"""
+        """Return the fitted model, with its patterns and its prior."""
         return self._model
 
     @property
@@ -255,9 +255,10 @@ class LatentPosterior(Record):
         else:
             score = self._flat[by]
 
+        # (draws, classifiers): the place of each classifier, 0 for the best
         place = np.argsort(np.argsort(-score, axis=1), axis=1)
-        number = score.shape[1]
-        probability = [(place == i).mean(axis=0) for i in range(number)]
+        n_classifiers = score.shape[1]
+        probability = [(place == rank).mean(axis=0) for rank in range(n_classifiers)]
 
         return Ranking(self.names, by, np.array(probability).T)
 
@@ -353,7 +354,7 @@ class LatentPosterior(Record):
 
     @property
     def open(self) -> bool:
-        """Is there an interval only, since votes alone do not determine the answer?"""
+        """Return whether votes alone leave the answer open: an interval only."""
         return self.dependence == "shared" and not self.identified
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -222,6 +222,7 @@ def prevalence(
     proportions = None
 
     if labelled == "by truth":
+        # labels drawn by class say nothing of the rate: it comes from the other cases
         draws = _verdicts.draws_by_truth(verdicts, rng)
         judges = _verdicts.accuracies(verdicts, verdicts.pos, verdicts.neg, level, rng)
     else:
@@ -289,6 +290,7 @@ def _design_effect(panel: Panel, labelled: str, level: float) -> float:
         positives = verdicts.pos.sum()
         rate = float(positives / (positives + verdicts.neg.sum()))
 
+    # the variance between clusters of what each case adds to the rate
     influence = influence_on_rate(verdicts, labelled, rate)
     return _verdicts.design_effect(panel, influence, level)
 
@@ -453,6 +455,7 @@ def _rate_without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
 
     design_effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if design_effect > 1 else panel)
+    # clustered cases count for as many independent ones
     patterns = replace(patterns, unknown=patterns.unknown / design_effect)
     model = read_model(patterns, None, ordered=True)
     post = fit_latent_classes(model, "shared", DRAWS, level, rng)

@@ -243,12 +243,16 @@ def _check_pairs(panels: Mapping[str, Panel], items: Mapping[str, _Items]) -> No
 
 def _items_of_all(items: Mapping[str, _Items]) -> set[float]:
     """Return the items that all systems answered."""
-    return set.intersection(*(set(own.number.tolist()) for own in items.values()))
+    return set.intersection(
+        *(set(items_of_system.number.tolist()) for items_of_system in items.values())
+    )
 
 
 def _items_of_any(items: Mapping[str, _Items]) -> Floats:
     """Return the items that some system answered, in order."""
-    return np.unique(np.concatenate([own.number for own in items.values()]))
+    return np.unique(
+        np.concatenate([items_of_system.number for items_of_system in items.values()])
+    )
 
 
 def _correlation_of_rates(
@@ -258,7 +262,7 @@ def _correlation_of_rates(
     labelled: str | None,
 ) -> Floats:
     """Return how far the errors of the rates correlate, item by item, (S, S)."""
-    without_labels = any(p.n_pos + p.n_neg == 0 for p in panels.values())
+    without_labels = any(panel.n_pos + panel.n_neg == 0 for panel in panels.values())
     if labelled is None or without_labels:
         raise InputError(
             "Pairing by item needs labels in every system. Leave item out, or label "
@@ -268,11 +272,14 @@ def _correlation_of_rates(
 
     all_items = _items_of_any(items)
     by_item = np.zeros((len(panels), all_items.size))
-    for row, (name, own) in enumerate(items.items()):
+    for row, (name, items_of_system) in enumerate(items.items()):
         rate = float(draws[name].mean())
         influence = influence_on_rate(verdicts_of(panels[name]), labelled, rate)
-        of_answer = (own.counts * influence[own.pattern]).sum(axis=1)
-        place = np.searchsorted(all_items, own.number)
+        # what each answer adds to the rate of its system
+        of_answer = (items_of_system.counts * influence[items_of_system.pattern]).sum(
+            axis=1
+        )
+        place = np.searchsorted(all_items, items_of_system.number)
         by_item[row] = np.bincount(place, of_answer, minlength=all_items.size)
 
     size = np.sqrt(np.maximum((by_item**2).sum(axis=1), TINY))
@@ -297,16 +304,17 @@ def _couple_draws(
 
     The order is that of normal numbers with the same correlation (Iman, Conover 1982).
     """
-    number = min(rates.size for rates in draws.values())
+    n_draws = min(rates.size for rates in draws.values())
     # the root by eigenvectors: equal systems make the matrix singular
     eigenvalues, eigenvectors = np.linalg.eigh(correlation)
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))
-    normal = rng.standard_normal((number, len(draws))) @ root.T
+    normal = rng.standard_normal((n_draws, len(draws))) @ root.T
 
     coupled = {}
     for column, (name, rates) in enumerate(draws.items()):
+        # the sorted draws take the ranks of the correlated normal numbers
         rank = np.argsort(np.argsort(normal[:, column]))
-        coupled[name] = np.sort(rates[:number])[rank]
+        coupled[name] = np.sort(rates[:n_draws])[rank]
 
     return coupled
 
@@ -331,6 +339,7 @@ def _compare_draws(
 
     # equal draws, as of two rates of 1, speak for neither
     wins = np.heaviside(differences, 0.5).sum(axis=1)
+    # the sample counts as one more draw, for both alike
     probability = (wins + 0.5) / (differences.shape[1] + 1)
     p_value = 2 * np.minimum(probability, 1 - probability)
 

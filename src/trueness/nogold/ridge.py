@@ -100,6 +100,7 @@ def _walk(
     held, free = coordinates
     root = np.linalg.cholesky(regular_covariance(peaks.place[:, held]))
     step = rng.standard_normal((PARTICLES, held.size)) @ root.T
+    # n: particles, a: free and h: held coordinates
     following = np.einsum("nah,nh->na", _slope_along(peaks, coordinates), step)
 
     place = peaks.place.copy()
@@ -126,9 +127,9 @@ def _walk(
 def _mixture_at(peaks: Peaks, coordinates: Coordinates) -> Mixture:
     """Return a component at each peak, as wide as a kernel along what is held."""
     held, free = coordinates
-    number, dimension = peaks.place.shape
+    n_peaks, dimension = peaks.place.shape
     # Silverman's rule, squared for a covariance
-    squared_width = (4 / (held.size + 2) / number) ** (2 / (held.size + 4))
+    squared_width = (4 / (held.size + 2) / n_peaks) ** (2 / (held.size + 4))
     kernel = regular_covariance(peaks.place[:, held]) * squared_width
 
     # the free coordinates follow the held ones, and vary around that line
@@ -136,7 +137,7 @@ def _mixture_at(peaks: Peaks, coordinates: Coordinates) -> Mixture:
     across = slope @ kernel
     around_line = np.linalg.inv(peaks.information[:, *coordinates.free_block])
 
-    covariance = np.empty((number, dimension, dimension))
+    covariance = np.empty((n_peaks, dimension, dimension))
     covariance[:, held[:, None], held] = kernel
     covariance[:, *coordinates.mixed_block] = across
     covariance[:, held[:, None], free] = across.swapaxes(1, 2)
@@ -144,7 +145,7 @@ def _mixture_at(peaks: Peaks, coordinates: Coordinates) -> Mixture:
 
     root = np.asarray(np.linalg.cholesky(covariance))
     return Mixture(
-        weight=np.full(number, 1 / number),
+        weight=np.full(n_peaks, 1 / n_peaks),
         mean=peaks.place,
         root=root,
         inverse_root=np.asarray(np.linalg.inv(root)),
@@ -152,15 +153,17 @@ def _mixture_at(peaks: Peaks, coordinates: Coordinates) -> Mixture:
 
 
 def _slope_along(peaks: Peaks, coordinates: Coordinates) -> Floats:
-    """How do the most probable accuracies move with what is held? (n, free, held)"""
+    """Return the slopes of the accuracies by what is held, (n, free, held)."""
     of_free = peaks.information[:, *coordinates.free_block]
     of_both = peaks.information[:, *coordinates.mixed_block]
+    # implicit function theorem: where the gradient stays 0
     return np.asarray(-np.linalg.solve(of_free, of_both))
 
 
 def laplace_density(peaks: Peaks, free: Array) -> Floats:
     """Return the log density of what is held, the rest integrated by Laplace, (n,)."""
     of_free = peaks.information[:, free[:, None], free]
+    # Laplace: the integral of a normal density with this information
     log_determinant = np.linalg.slogdet(of_free)[1]
     normal_constant = free.size / 2 * np.log(2 * np.pi)
     return np.asarray(peaks.log_density - log_determinant / 2 + normal_constant)
@@ -180,6 +183,7 @@ def climb(model: LatentModel, place: Floats, free: Array, *, steps: int) -> Peak
         step = _damped_step(
             information[:, free[:, None], free], gradient[:, free], damping
         )
+        # the expected gain of a step is its product with the gradient
         climbing = np.flatnonzero((step * gradient[:, free]).sum(axis=1) > LEAST_GAIN)
         if not climbing.size:
             break
@@ -231,6 +235,7 @@ def _derivatives(model: LatentModel, place: Floats) -> tuple[Floats, Floats, Flo
     _, counts, total = model.patterns.cells
     log_likelihood = log_cells @ counts
     log_density = log_prior + log_likelihood + log_standard_normal(place)
+    # the last term is the slope of the normal density of the coordinates
     gradient = slope_of_cells @ counts + slope_of_prior - place
 
     weight = (counts + total * np.exp(log_cells)) / 2
@@ -244,14 +249,14 @@ def _prior_and_cells(
     model: LatentModel, place: Floats
 ) -> tuple[tuple[Floats, Floats], Floats, Floats]:
     """Return log prior and log P of cells at each place, and the slopes of both."""
-    number, dimension = place.shape
+    n_places, dimension = place.shape
     # each place, and behind it one that is a little off in each coordinate
     nearby = place[:, None] + DIFFERENCE * np.eye(dimension)
     points = np.concatenate([place[:, None], nearby], axis=1)
 
     flat_log_prior, flat_log_cells = model.log_cells(points.reshape(-1, dimension))
-    log_prior = flat_log_prior.reshape(number, dimension + 1)
-    log_cells = flat_log_cells.reshape(number, dimension + 1, -1)
+    log_prior = flat_log_prior.reshape(n_places, dimension + 1)
+    log_cells = flat_log_cells.reshape(n_places, dimension + 1, -1)
     at_place = (log_prior[:, 0], log_cells[:, 0])
 
     slope_of_prior = (log_prior[:, 1:] - log_prior[:, :1]) / DIFFERENCE

@@ -85,12 +85,12 @@ class Proposals(NamedTuple):
 
     @property
     def effective(self) -> float:
-        """How many equal weights are the truncated ones worth?"""
+        """Return the effective number of equal weights, after truncation."""
         return effective_number(truncate_weights(self.log_weight))
 
-    def choose(self, number: int, rng: Rng) -> Array:
+    def choose(self, n_points: int, rng: Rng) -> Array:
         """Choose points by their truncated weights."""
-        return resample(truncate_weights(self.log_weight), number, rng)
+        return resample(truncate_weights(self.log_weight), n_points, rng)
 
 
 class Particles(NamedTuple):
@@ -126,6 +126,7 @@ def sample(
     else:
         first_mixture = ridge_mixture(model, start, rng)
 
+    # rows of shared errors depend on each other more, so there are more of them
     number_of_rows = (4 if model.shared else 2) * draws
 
     # a first pool teaches the proposal what the particles, which are few, did not
@@ -192,9 +193,11 @@ def _learn_from_pool(
     )
 
 
-def _propose(model: LatentModel, mixture: Mixture, number: int, rng: Rng) -> Proposals:
+def _propose(
+    model: LatentModel, mixture: Mixture, n_points: int, rng: Rng
+) -> Proposals:
     """Draw points of the mixture; weights are target over proposal density."""
-    point = draw_from_mixture(mixture, number, rng)
+    point = draw_from_mixture(mixture, n_points, rng)
     return Proposals(point, _log_weight(model, mixture, point))
 
 
@@ -205,21 +208,22 @@ def _log_weight(model: LatentModel, mixture: Mixture, point: Floats) -> Floats:
 
 
 def _propose_until(
-    model: LatentModel, mixture: Mixture, wanted: float, rng: Rng
+    model: LatentModel, mixture: Mixture, n_wanted: float, rng: Rng
 ) -> Proposals:
     """Propose points until they have as many effective ones, or are too many."""
-    max_number = MAX_PROPOSALS_SHARED if model.shared else MAX_PROPOSALS_INDEPENDENT
+    max_points = MAX_PROPOSALS_SHARED if model.shared else MAX_PROPOSALS_INDEPENDENT
     proposals = _propose(model, mixture, 4000, rng)
 
     while True:
         effective = proposals.effective
-        number = len(proposals.point)
-        if effective >= wanted or number >= max_number:
+        n_points = len(proposals.point)
+        if effective >= n_wanted or n_points >= max_points:
             return proposals
 
         stop_if_requested()
-        missing = 1.1 * (wanted / effective - 1) * number
-        size = min(max(missing, 1000), max_number - number, 4 * number)
+        # a tenth more than the present rate of effective points suggests
+        n_missing = 1.1 * (n_wanted / effective - 1) * n_points
+        size = min(max(n_missing, 1000), max_points - n_points, 4 * n_points)
         added = _propose(model, mixture, int(size), rng)
         proposals = Proposals(
             np.vstack([proposals.point, added.point]),
@@ -240,7 +244,7 @@ def _polish(
 
     Those of shared errors take some in any case: their weights are the less reliable.
     """
-    number = len(rows)
+    n_rows = len(rows)
     least_steps = min(3 * STEPS_PER_FIT, max_steps) if model.shared else 0
     at_start = _standardized_parameters(model, rows)
     start_variance = _variance_of_families(at_start, family)
@@ -254,7 +258,7 @@ def _polish(
         # of means, over that of parameters; steps are reversible, so that of what was
         # before they keep the correlation at twice as many, which is less (Geyer 1992),
         # but for the mixture, which adapts to all rows
-        variance = correlation * start_variance + (1 - correlation) / number
+        variance = correlation * start_variance + (1 - correlation) / n_rows
         effective = 1 / float(variance.max())
         if step >= max_steps or (step >= least_steps and effective >= enough):
             break
@@ -270,7 +274,7 @@ def _polish(
         rows=particles.point,
         effective=effective,
         mcse=sd * np.sqrt(variance),
-        proposals=step * number,
+        proposals=step * n_rows,
     )
 
 
@@ -282,6 +286,7 @@ def _variance_of_families(standardized: Floats, family: Array) -> Floats:
     """
     order = np.argsort(family, kind="stable")
     first_of_family = np.flatnonzero(np.diff(family[order], prepend=-1))
+    # the rows of a family are one unit: their sums vary independently
     sums = np.add.reduceat(standardized[order], first_of_family)
     return np.asarray((sums**2).sum(axis=0) / len(standardized) ** 2)
 
@@ -320,6 +325,7 @@ def _bridge_sampling(
     for _ in range(200):
         stop_if_requested()
         rest = (1 - proportion) * evidence
+        # Meng and Wong (1996): the optimal bridge, with the last estimate in it
         numerator = at_proposals / (proportion * at_proposals + rest)
         denominator = 1 / (proportion * at_draws + rest)
         previous = evidence
@@ -336,7 +342,7 @@ def _relative_variance(terms: Floats) -> float:
     return float(terms.var() / terms.mean() ** 2 / terms.size)
 
 
-def _find_posterior(model: LatentModel, number: int, rng: Rng) -> Floats:
+def _find_posterior(model: LatentModel, n_particles: int, rng: Rng) -> Floats:
     """Find the posterior, also where it is a needle: 10^9 cases, one in 10^6 positive.
 
     Particles move there from the normal distribution. In a needle they follow a wide
@@ -344,7 +350,7 @@ def _find_posterior(model: LatentModel, number: int, rng: Rng) -> Floats:
     all particles by more than a peak is anyway, about half the dimension, it is taken
     with its own width.
     """
-    point = rng.standard_normal((number, model.dim))
+    point = rng.standard_normal((n_particles, model.dim))
     particles = temper(
         "From prior to posterior",
         Particles(point, model.log_ratio(point)),
@@ -386,6 +392,7 @@ def _move(
 
         gain = t * (proposed_ratio - log_ratio)
         gain = gain + log_standard_normal(proposed) - log_standard_normal(point)
+        # Metropolis and Hastings: accepted with the ratio of the densities, corrected
         accepted = np.log(rng.random(len(point))) < gain + log_correction
         particles = Particles(
             np.where(accepted[:, None], proposed, point),
@@ -400,6 +407,7 @@ def _propose_anywhere(
 ) -> tuple[Floats, Floats]:
     """Propose points of the mixture, with their log density below that here."""
     proposed = draw_from_mixture(mixture, len(point), rng)
+    # Hastings' correction: the density here over that of the proposal
     log_density = mixture_density(mixture, point).log_density
     proposed_log_density = mixture_density(mixture, proposed).log_density
     return proposed, log_density - proposed_log_density
@@ -411,15 +419,15 @@ def _propose_nearby(point: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, 
     The step is reversible with respect to the density |x - m|^-d, in units of the
     component (Kamatani 2018); the chances to choose it enter as those of a mixture.
     """
-    number, dimension = point.shape
+    n_points, dimension = point.shape
     density = mixture_density(mixture, point)
     component = choose_component(density.membership, rng)
-    of_component = (component, np.arange(number))
+    of_component = (component, np.arange(n_points))
     squared_distance = density.squared_distance[of_component]
 
     # b of the paper: how much of a step is new, how much stays with the old place
-    new_part = rng.choice(STEP_LENGTHS, size=number)[:, None]
-    width = np.sqrt(squared_distance / rng.chisquare(dimension, number))[:, None]
+    new_part = rng.choice(STEP_LENGTHS, size=n_points)[:, None]
+    width = np.sqrt(squared_distance / rng.chisquare(dimension, n_points))[:, None]
     noise = _noise_of_components(mixture, component, dimension, rng)
 
     mean = mixture.mean[component]
@@ -445,8 +453,8 @@ def _noise_of_components(
 ) -> Floats:
     """Draw for each point a normal step with the covariance of its component."""
     noise = np.empty((component.size, dimension))
-    for number, root in enumerate(mixture.root):
-        members = component == number
+    for k, root in enumerate(mixture.root):
+        members = component == k
         standard_normal = rng.standard_normal((int(members.sum()), dimension))
         noise[members] = standard_normal @ root.T
     return noise

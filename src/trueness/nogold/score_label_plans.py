@@ -78,7 +78,7 @@ class ScoreLabelPlan(Record):
 
     @property
     def total(self) -> int:
-        """How many labels are needed in all?"""
+        """Return the number of labels in all."""
         return int(self.labels.sum())
 
     def draw(self, score: Any, *, rng: Seed = 0) -> DrawnCases:
@@ -91,12 +91,14 @@ class ScoreLabelPlan(Record):
         band = self.sample.sizes.size - 1 - self.sample.band_of(scores)
         generator = _options.generator(rng)
 
-        chosen = []
-        for number, labels in enumerate(self.labels.tolist()):
-            members = np.flatnonzero(band == number)
-            chosen.append(generator.permutation(members)[: min(labels, members.size)])
+        drawn_cases = []
+        for band_number, labels in enumerate(self.labels.tolist()):
+            members = np.flatnonzero(band == band_number)
+            drawn_cases.append(
+                generator.permutation(members)[: min(labels, members.size)]
+            )
 
-        index = np.sort(np.concatenate(chosen)).astype(np.int64)
+        index = np.sort(np.concatenate(drawn_cases)).astype(np.int64)
 
         sizes = np.bincount(band, minlength=self.labels.size)
         drawn = np.bincount(band[index], minlength=self.labels.size)
@@ -160,7 +162,7 @@ def plan_by_score(
     expected = _expected_labels(tally)
     measured = _Measured(metric, threshold)
     bands = _make_bands(expected, threshold)
-    about_these = expected.labels.target == THESE_CASES
+    about_these_cases = expected.labels.target == THESE_CASES
 
     plans = []
     # the map may be off as far as its error lets it: the largest plan is taken
@@ -168,18 +170,24 @@ def plan_by_score(
         chances = np.asarray(expit(_log_odds(expected.chances) + shift))
         claims = _claims(expected, chances, bands, measured)
         plan = _Allocation(
-            bands, claims, assurance, level, include_drawing=not about_these
+            bands, claims, assurance, level, include_drawing=not about_these_cases
         )
 
         if labels is not None:
-            numbers = plan.allocate(labels)
+            labels_of_bands = plan.allocate(labels)
         else:
             assert half_width is not None  # noqa: S101 - its caller saw to it
-            numbers = plan.smallest(half_width)
+            labels_of_bands = plan.smallest(half_width)
 
-        plans.append((int(numbers.sum()), numbers, plan.half_width(numbers)))
+        plans.append(
+            (
+                int(labels_of_bands.sum()),
+                labels_of_bands,
+                plan.half_width(labels_of_bands),
+            )
+        )
 
-    _, numbers, width = max(plans, key=lambda plan: (plan[0], plan[2]))
+    _, labels_of_bands, width = max(plans, key=lambda plan: (plan[0], plan[2]))
 
     sample = LabelSample(
         edges=bands.low[::-1][1:],
@@ -192,7 +200,7 @@ def plan_by_score(
         low=bands.low,
         high=bands.high,
         cases=bands.sizes.astype(np.int64),
-        labels=numbers.astype(np.int64),
+        labels=labels_of_bands.astype(np.int64),
         value=float(measured(expected.expected).value),
         half_width=width,
         sample=sample,
@@ -326,6 +334,7 @@ def _claims(
     mean = chances * by_positive + (1 - chances) * by_negative
     band_mean = np.bincount(bands.of_row, unknown * mean) / bands.sizes
     of_mean = (mean - band_mean[bands.of_row]) ** 2
+    # a label varies about its probability, and probabilities within the band
     within = np.bincount(bands.of_row, unknown * (of_label + of_mean))
 
     labels_in_bands = np.bincount(bands.of_row, unknown * chances * (1 - chances))
@@ -369,12 +378,14 @@ class _Allocation:
             parts = np.clip(scale * claim, fewest, self.sizes)
             return float(parts.sum() - wanted)
 
+        # the scale at which bounded parts add up to all labels
         scale = brentq(excess, 0.0, float((self.sizes / claim).max()))
         parts = np.clip(scale * claim, fewest, self.sizes)
         return _round_to_total(parts, wanted)
 
     def half_width(self, labels: Array) -> float:
         """Return the half-width that is kept with the assurance."""
+        # Neyman (1934): N^2 S^2 (1 / n - 1 / N) of each band
         parts = self.claims.sum_of_squares * (1 / labels - 1 / self.sizes)
         variance = max(float(parts.sum()), 1e-300)
         # a variance from few labels is itself uncertain: 1 / (n p) of its square

@@ -78,6 +78,7 @@ def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
 
     for codes in blocks(2**tried.size, block_size):
         code = np.arange(codes.start, codes.stop)
+        # the binary digits of a code say which patterns are flagged
         sets = (code >> bits & 1).astype(np.float64)  # (patterns, codes)
         yield SetBlock(
             codes,
@@ -88,11 +89,12 @@ def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
 
 def _prefixes(draws: Draws) -> Iterator[Prefixes]:
     """Walk through the draws, with the ROC curve of the patterns in each of them."""
-    number, patterns = draws.in_positives.shape
-    for rows in blocks(number, max(1, MAX_BLOCK_SIZE // patterns)):
+    n_draws, patterns = draws.in_positives.shape
+    for rows in blocks(n_draws, max(1, MAX_BLOCK_SIZE // patterns)):
         in_positives = draws.in_positives[rows]
         in_negatives = draws.in_negatives[rows]
         proportion = in_positives / np.maximum(in_positives + in_negatives, TINY)
+        # Neyman and Pearson: patterns by their likelihood ratio give the ROC curve
         order = np.argsort(-proportion, axis=1, kind="stable")
         yield Prefixes(
             rows,
@@ -110,14 +112,14 @@ def _sums_in_order(probability: Floats, order: Array) -> Floats:
 
 
 def winners(criterion: Criterion, draws: Draws) -> Array:
-    """Which combination is best in each draw? (draws, patterns) of bool.
+    """Return the best combination of each draw, (draws, patterns) of bool.
 
     Beyond four classifiers the best by product and minimum is the best that was found;
     beyond three, the best prefix stands for that by a sum of several metrics.
     """
-    number, patterns = draws.in_positives.shape
+    n_draws, patterns = draws.in_positives.shape
     if criterion.shape == "linear":
-        slopes = criterion.slopes(np.zeros((2, number)), draws.prevalence)
+        slopes = criterion.slopes(np.zeros((2, n_draws)), draws.prevalence)
         by_sens, by_spec = slopes[:, :, None]
         return net(by_sens * draws.in_positives, by_spec * draws.in_negatives) > 0
 
@@ -129,9 +131,9 @@ def winners(criterion: Criterion, draws: Draws) -> Array:
 
 def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
     """Try all sets in each draw."""
-    number, patterns = draws.in_positives.shape
-    best = np.full(number, -np.inf)
-    best_code = np.zeros(number, dtype=np.int64)
+    n_draws, patterns = draws.in_positives.shape
+    best = np.full(n_draws, -np.inf)
+    best_code = np.zeros(n_draws, dtype=np.int64)
     prevalence = draws.prevalence[:, None]
 
     nothing = np.zeros(patterns, dtype=bool)
@@ -153,6 +155,7 @@ def _winners_near_prefixes(criterion: Criterion, draws: Draws) -> Array:
     for prefixes in _prefixes(draws):
         rows = prefixes.rows
         value = criterion.value(prefixes.sens, prefixes.spec, prefixes.prevalence)
+        # the best point on the ROC curve of the draw
         length = value.argmax(axis=1)[:, None]
         in_prefix = np.arange(patterns) < length
         np.put_along_axis(chosen[rows], prefixes.order, in_prefix, axis=1)
@@ -230,10 +233,10 @@ def _flip_best(
     return flipped
 
 
-def _all_subsets(number: int) -> Array:
-    """Return a column of 0 and 1 for each subset of so many, (number, 2^number)."""
-    bit = np.arange(number)[:, None]
-    return np.asarray(np.arange(2**number) >> bit & 1)
+def _all_subsets(n_elements: int) -> Array:
+    """Return 0 and 1 for each subset in a column: (n_elements, 2^n_elements)."""
+    bit = np.arange(n_elements)[:, None]
+    return np.asarray(np.arange(2**n_elements) >> bit & 1)
 
 
 def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) -> Floats:
@@ -250,7 +253,7 @@ def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) ->
 
 
 def mean_of_best(criterion: Criterion, draws: Draws) -> float:
-    """How good were it on average to know the draw? No combination is better."""
+    """Return the mean value if the best combination of each draw were known."""
     if criterion.shape == "sum of several":
         parts = [weight * mean_of_best(part, draws) for weight, part in criterion.parts]
         return criterion.constant + sum(parts)
@@ -260,6 +263,7 @@ def mean_of_best(criterion: Criterion, draws: Draws) -> float:
         sens = prefixes.sens
         spec = prefixes.spec
         if criterion.shape in CONCAVE:
+            # a fraction of a pattern can only be better than a whole one
             sens, spec, *_ = _relax(criterion, sens, spec)
         best.append(criterion.value(sens, spec, prefixes.prevalence).max(axis=1))
 
@@ -301,12 +305,12 @@ def _mean(value: Array) -> float:
 
 
 def _mean_value(criterion: Criterion, draws: Draws, chosen: Array) -> float:
-    """How good is a set on average?"""
+    """Return the value of a set on average."""
     return _mean(criterion.evaluate(draws, chosen))
 
 
 def _is_better(criterion: Criterion, draws: Draws, first: Array, second: Array) -> bool:
-    """Is the first set better on average, by more than rounding?"""
+    """Return whether the first set is better on average, by more than rounding."""
     value = _mean_value(criterion, draws, first)
     return value > _mean_value(criterion, draws, second) + ROUNDING
 
@@ -355,6 +359,7 @@ def _branch(
             if value >= _mean_value(criterion, draws, best) - ROUNDING:
                 best = tried
         else:
+            # branch and bound: one part without this pattern, one with it
             most_probable = free[np.argmax(probability[free])]
             without = state.copy()
             without[most_probable] = OUT
@@ -383,8 +388,8 @@ def _search_nearby(
         tried = _best_single_flip(criterion, draws, best, candidates)
         if not _is_better(criterion, draws, tried, best):
             # as many as leave 4 million values to compute
-            number = min(MAX_ENUMERATED, 22 - len(draws.prevalence).bit_length())
-            few_candidates = np.sort(candidates[:number])
+            n_candidates = min(MAX_ENUMERATED, 22 - len(draws.prevalence).bit_length())
+            few_candidates = np.sort(candidates[:n_candidates])
             tried = _best_of_all_ways(criterion, draws, best, few_candidates)
 
         if not _is_better(criterion, draws, tried, best):
@@ -402,6 +407,7 @@ def _best_single_flip(
     direction = np.where(chosen[candidates], -1.0, 1.0)
     change = direction * np.stack([flipped.in_positives, -flipped.in_negatives])
 
+    # (draws, candidates): both rates after each flip
     sens, spec = draws.rates(chosen)[:, :, None] + change
     value = criterion.value(sens, spec, draws.prevalence[:, None]).mean(axis=0)
     best_candidate = candidates[value.argmax()]
@@ -435,7 +441,7 @@ def _best_of_all_ways(
 def _settle(
     criterion: Criterion, draws: Draws, chosen: Array, state: Array
 ) -> tuple[Array, float]:
-    """Which open patterns are surely in or out of any better set? Also a bound.
+    """Return which open patterns are surely in or out of any better set, and a bound.
 
     A rate lies between its values with the worst and with the best open patterns.
     """
@@ -471,11 +477,11 @@ def _gain_bounds(
     criterion: Criterion, draws: Draws, sens: Ends, spec: Ends
 ) -> tuple[Floats, Floats]:
     """Return what each pattern adds on average, at least and at most."""
-    number = len(draws.prevalence)
+    n_draws = len(draws.prevalence)
     lowest, highest = criterion.slope_bounds(sens, spec, draws.prevalence)
     lowest_gain = lowest[0] @ draws.in_positives - highest[1] @ draws.in_negatives
     highest_gain = highest[0] @ draws.in_positives - lowest[1] @ draws.in_negatives
-    return lowest_gain / number, highest_gain / number
+    return lowest_gain / n_draws, highest_gain / n_draws
 
 
 def _bound(

@@ -63,6 +63,7 @@ def independent_patterns(yes: Floats, no: Floats, rows: Floats) -> Floats:
     """
     is_yes = (rows == 1).astype(float)
     is_no = (rows == 0).astype(float)
+    # sums of logarithms over the tests that voted
     log_probability = np.log(np.maximum(yes, TINY)) @ is_yes.T
     log_probability += np.log(np.maximum(no, TINY)) @ is_no.T
     return np.asarray(np.exp(log_probability, out=log_probability))
@@ -114,6 +115,7 @@ def _integrate(quantile: Floats, sigma: Floats, halves: Halves, steps: int) -> F
 
     patterns = i.size
     if len(first_votes) * len(second_votes) <= MAX_PAIRS_PER_PATTERN * patterns:
+        # g: ease, a and b: votes of either half, n: draws
         all_pairs = np.einsum("gan,gbn->abn", first, second)
         return np.asarray(all_pairs[i, j].T)
 
@@ -181,5 +183,6 @@ def _votes_from_table(yes: Floats, votes: Array, symbols: int) -> Floats:
 def _trapezoid_rule(steps: int) -> tuple[Floats, Floats]:
     """Return the eases of cases, (nodes,), and how common each is, (nodes, 1)."""
     ease = np.linspace(-REACH, REACH, steps + 1)
+    # weights that sum to 1, with the ends cut off at 4.5
     density = np.exp(-(ease**2) / 2)
     return ease, (density / density.sum())[:, None]

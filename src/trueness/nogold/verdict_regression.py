@@ -63,6 +63,7 @@ def regressors_by_design(verdicts: Verdicts, labelled: str) -> Verdicts:
     if labelled == "random" or (known == total).all():
         return verdicts
 
+    # one column for each majority, no and yes
     group = np.column_stack([~verdicts.yes, verdicts.yes]).astype(float)
     group = group[:, total @ group > 0]
     cases = total @ group
@@ -93,6 +94,7 @@ def regressors_by_design(verdicts: Verdicts, labelled: str) -> Verdicts:
 def _center_within(columns: Floats, group: Floats, total: Floats) -> Floats:
     """Subtract the mean of the group of each row; groups are columns of 0 and 1."""
     cases = total @ group
+    # (groups, columns)
     mean = (group.T * total) @ columns / cases[:, None]
     return np.asarray(columns - group @ mean)
 
@@ -141,7 +143,8 @@ def draw_joint_proportions(
     stretch = _robust_stretch(labelled, mode, information)
     coefficients = mode + (coefficients[chosen] - mode) @ stretch.T
 
-    # the proportion of each pattern in the population, by the Bayesian bootstrap
+    # the proportion of each pattern in the population, by the Bayesian bootstrap:
+    # normalised gamma variables are a Dirichlet draw (Rubin 1981)
     gamma = rng.standard_gamma(data.total, (draws, len(data.regressors)))
     proportion = gamma / gamma.sum(axis=1, keepdims=True)
     probability = probabilities(coefficients, data.regressors)
@@ -154,7 +157,7 @@ def draw_joint_proportions(
 
 
 def _robust_stretch(data: Verdicts, mode: Floats, information: Floats) -> Floats:
-    """By which matrix do deviations from the mode get the variance of the estimate?
+    """Return the matrix that gives deviations from the mode the variance of a sandwich.
 
     That of the sandwich (HC3 of MacKinnon, White 1985), mixed with the information
     where a group has few labels of a class: by luck its residuals are then too small.
@@ -240,6 +243,7 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
         weight = (pos + neg) * p * (1 - p)
         information = (rows * weight[:, None]).T @ rows + np.diag(penalty)
 
+        # Newton's step, information^-1 gradient
         step = np.linalg.solve(information, gradient)
         current = _log_posterior(mode, data)
         while _log_posterior(mode + step, data) < current and step.any():
@@ -288,6 +292,7 @@ def _influence_by_truth(verdicts: Verdicts, rate: float) -> Floats:
     a = _proportion_of_yes(verdicts.pos, yes)
     b = _proportion_of_yes(verdicts.neg, yes)
     q = _proportion_of_yes(verdicts.unknown, yes)
+    # without a difference of the classes the rate has no slope
     gap = a - b if abs(a - b) > 1e-3 else 1e-3
 
     return np.column_stack(

@@ -50,7 +50,7 @@ class Verdicts(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        """How many cases, labelled or not?"""
+        """Return the number of cases, labelled or not."""
         return self.pos + self.neg + self.unknown
 
 
@@ -120,6 +120,7 @@ def _mean_and_sd(rows: Floats, cases: Floats) -> tuple[Floats, Floats]:
     """Return the mean and the standard deviation of what each judge said, (K,) each."""
     is_seen = ~np.isnan(rows)
     weight = cases[:, None] * is_seen
+    # (patterns, judges): each judge by the cases that it has judged
     proportion = weight / weight.sum(axis=0)
     value = np.where(is_seen, rows, 0.0)
 
@@ -133,25 +134,30 @@ def _mean_and_sd(rows: Floats, cases: Floats) -> tuple[Floats, Floats]:
 
 
 def graded(rows: Floats) -> Array:
-    """Which judges give grades, not 0 and 1?"""
+    """Return which judges give grades, not 0 and 1."""
     return np.asarray((~np.isnan(rows) & (rows != 0) & (rows != 1)).any(axis=0))
 
 
 def distinct(rows: Floats) -> list[int]:
-    """Which judges remain when those that agree in every case count once?
+    """Return the judges, of which those that agree in every case count once.
 
     >>> distinct(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
     [0, 2]
     """
-    out: list[int] = []
-    for k, column in enumerate(rows.T):
-        if not any(np.array_equal(column, rows[:, j], equal_nan=True) for j in out):
-            out.append(k)
-    return out
+    distinct_judges: list[int] = []
+    for judge, verdicts in enumerate(rows.T):
+        is_copy = any(
+            np.array_equal(verdicts, rows[:, other], equal_nan=True)
+            for other in distinct_judges
+        )
+        if not is_copy:
+            distinct_judges.append(judge)
+
+    return distinct_judges
 
 
 def random_p_value(verdicts: Verdicts) -> float:
-    """Could labels at random have fallen on cases with these verdicts?
+    """Return the p-value of labels at random, given the verdicts of labelled cases.
 
     Hotelling's test of the mean verdict of each judge, and of how far a case is from
     the average, with the covariance of a sample without replacement.
@@ -167,6 +173,7 @@ def random_p_value(verdicts: Verdicts) -> float:
     features = features - verdicts.total @ features / cases
     mean = labels @ features / labels.sum()
     covariance_of_case = (features.T * verdicts.total) @ features / cases
+    # of a mean of labelled cases, drawn without replacement
     covariance = covariance_of_case * unlabelled_fraction / labels.sum()
 
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
@@ -178,7 +185,7 @@ def random_p_value(verdicts: Verdicts) -> float:
 
 
 def design_effect(panel: Panel, influence: Floats | None, level: float) -> float:
-    """How many cases of a cluster carry the information of one case (Kish 1965)?
+    """Return how many clustered cases carry the information of one case (Kish 1965).
 
     ``influence`` is what a case adds to the rate, (m, 3) of one without a label, a
     positive and a negative; without labels None, and the effect is the mean over all
@@ -225,6 +232,7 @@ def _mean_design_effect(panel: Panel, clusters: Clusters) -> float:
     table = np.zeros((clusters.number, len(panel)))
     np.add.at(table, (clusters.code, clusters.row), count_of_cell)
 
+    # (clusters, patterns): a cluster's cases less those that its size lets expect
     deviation = table - cluster_size[:, None] * proportion
     correction = clusters.number / (clusters.number - 1)
     variance = correction * (deviation**2).sum(axis=0) / cases**2
@@ -259,7 +267,7 @@ def _draw_proportion_of_yes(counts: Floats, yes: Array, rng: Rng) -> Floats:
 
 
 def one_verdict(verdicts: Verdicts) -> Array:
-    """Make one verdict of all: which patterns speak for a positive case?
+    """Return which patterns speak for a positive case: one verdict of all judges.
 
     The mean verdict, with judges turned round that the labels show to be worse than
     chance, is cut half way between its means in both classes. More levels than two
@@ -272,14 +280,15 @@ def one_verdict(verdicts: Verdicts) -> Array:
     direction = np.where(mean_in_positives < mean_in_negatives, -1.0, 1.0)
 
     score = verdicts.regressors @ direction
+    # between the mean scores of both classes
     half_way = (pos @ score / pos.sum() + neg @ score / neg.sum()) / 2
     return np.asarray(score > half_way)
 
 
 def outside_by_truth(verdicts: Verdicts) -> float:
-    """How surely does q lie beyond the proportions of both classes? A p-value.
+    """Return the p-value of "q lies between the proportions of yes of both classes".
 
-    Then no rate explains it: labelled cases are not like the others.
+    If it is small, no rate explains q: labelled cases are not like the others.
     """
     yes = one_verdict(verdicts)
     below_negatives = -_z_of_difference(verdicts.unknown, verdicts.neg, yes)
@@ -380,7 +389,7 @@ def effective_judges(
     rng: Rng,
     proportions: tuple[Floats, Floats] | None,
 ) -> Estimate:
-    """How many independent judges is the panel worth, by the labelled cases?
+    """Return the effective number of independent judges, by the labelled cases.
 
     ``proportions`` are those of the patterns in positives and negatives, (draws,
     patterns), where labelled cases were chosen by their verdicts: judges agree more, or
@@ -390,10 +399,10 @@ def effective_judges(
     judges = [
         k for k in distinct(verdicts.rows) if np.isnan(only_value(verdicts.rows[:, k]))
     ]
-    number = len(judges)
-    if number <= 1:
-        reason = "one judge" if number else "constant verdicts"
-        return estimate_from_interval(number, number, number, level, reason)
+    n_judges = len(judges)
+    if n_judges <= 1:
+        reason = "one judge" if n_judges else "constant verdicts"
+        return estimate_from_interval(n_judges, n_judges, n_judges, level, reason)
 
     rows = verdicts.rows[:, judges]
     complete = ~np.isnan(rows).any(axis=1)
@@ -415,8 +424,8 @@ def effective_judges(
         in_negatives[:REPLICATES, complete],
     )
     # Kish's design effect of correlated judges
-    effect = 1 + (number - 1) * np.clip(correlation, 0, 1)
-    return summary_of_draws(number / effect, level)
+    effect = 1 + (n_judges - 1) * np.clip(correlation, 0, 1)
+    return summary_of_draws(n_judges / effect, level)
 
 
 def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
@@ -429,6 +438,7 @@ def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
     patterns, judges = rows.shape
     # the covariance has no origin; this one keeps the rounding small
     verdicts = rows - rows.mean(axis=0)
+    # (patterns, judges, judges): the products of all pairs of judges
     products = verdicts[:, :, None] * verdicts[:, None]
     flat_products = products.reshape(patterns, judges * judges)
 
