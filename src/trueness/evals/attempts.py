@@ -475,6 +475,7 @@ def _rate_of_subsets(
     def value_of_item(tried: int, passed: int) -> Fraction:
         return Fraction(subsets_that_pass(tried, passed, k), comb(tried, k))
 
+    # exact fractions: binomial coefficients soon exceed a float
     values = item_values(attempts, value_of_item)
     return estimate_rate(attempts, values, level, f"pass{mark}{k}")
 
@@ -498,6 +499,7 @@ def mean_of_items(
     if not ((grades >= 0) & (grades <= 1)).all():
         raise InputError("A pass rate needs grades from 0 to 1.")
 
+    # one value for each item, however often it was graded
     means = np.bincount(item.reshape(-1), grades) / n_grades
     mean = means.mean()
     cluster_codes = None
@@ -562,6 +564,7 @@ def estimate_rate(
 ) -> Estimate:
     """Return the mean over items with its interval and notes."""
     mean = float(values.mean)
+    # the influence of an item on the mean of all
     deviations = (values.values - mean) / len(attempts)
     variance = variance_between_units(deviations, attempts.codes())
     # the variance is at least that of as many independent attempts

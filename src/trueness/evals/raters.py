@@ -90,7 +90,7 @@ def rater_agreement(
     0.6...
     """
     level = _options.fraction(level, "level")
-    chosen = METHODS[_options.choice(method, METHODS, "method")]
+    coefficient_method = METHODS[_options.choice(method, METHODS, "method")]
     _cases.at_least_two(data.names, "rater_agreement")
 
     if method == "cohen":
@@ -101,11 +101,11 @@ def rater_agreement(
     panel = data.without_labels().without_design()
     ratings = _read_ratings(panel)
     if distance is None:
-        coefficient = chosen.coefficient(ratings)
-        name = chosen.name
+        coefficient = coefficient_method.coefficient(ratings)
+        name = coefficient_method.name
     else:
         coefficient = _weighted_cohen(ratings, distance)
-        name = f"{chosen.name}, {weights} weights"
+        name = f"{coefficient_method.name}, {weights} weights"
 
     influence = center_influence(coefficient.influence, ratings.items)
     variance_estimate = estimate_variance(
@@ -119,7 +119,7 @@ def rater_agreement(
 
     variance_estimate = replace(variance_estimate, units=units)
     estimate = estimate_from_variance(
-        coefficient.value, variance_estimate, chosen.ends, level, name=name
+        coefficient.value, variance_estimate, coefficient_method.ends, level, name=name
     )
 
     return replace(estimate, notes=interval_notes(panel, variance_estimate))
@@ -271,6 +271,7 @@ def _correct_observed_for_chance(
     above_chance = (agreement_of_item - expected.value) / room_above_chance
     own_coefficient = np.where(rated_twice, above_chance * n_rated / n_rated_twice, 0.0)
     by_agreement = np.where(rated, own_coefficient - value, 0.0) / n_rated
+    # the derivative of (a - e) / (1 - e) by e is -(1 - value) / (1 - e)
     by_chance = (1 - value) / room_above_chance * expected.influence
 
     return AgreementCoefficient(value, by_agreement - by_chance)
@@ -291,7 +292,7 @@ def _brennan_prediger(ratings: RatedItems) -> AgreementCoefficient:
 def _gwet(ratings: RatedItems) -> AgreementCoefficient:
     """Return Gwet's AC1, with chance agreement on items that are hard to rate only."""
     mean, influence = _mean_proportions(ratings)
-    # with one category only, assume a second one
+    # Gwet (2008): the sum of p (1 - p) over q - 1; one category is taken for two
     others = max(ratings.n_categories - 1, 1)
     expected = ExpectedAgreement(
         value=float((mean * (1 - mean)).sum()) / others,
@@ -304,6 +305,7 @@ def _gwet(ratings: RatedItems) -> AgreementCoefficient:
 def _fleiss(ratings: RatedItems) -> AgreementCoefficient:
     """Return Fleiss' kappa: chance draws both ratings from the mean proportions."""
     mean, influence = _mean_proportions(ratings)
+    # the square of the mean proportions: two independent draws
     expected = ExpectedAgreement(float(mean @ mean), 2 * influence @ mean)
     return _correct_for_chance(ratings, expected)
 
@@ -312,6 +314,7 @@ def _mean_proportions(ratings: RatedItems) -> tuple[Floats, Floats]:
     """Return the mean proportion of each category, and the influence of items."""
     raters = ratings.n_raters
     rated = raters > 0
+    # (items, categories): each item counts once, however many raters it had
     proportions = ratings.number_of / np.where(rated, raters, 1.0)[:, None]
     n_rated = float(ratings.items[rated].sum())
 
@@ -381,6 +384,7 @@ def _weighted_cohen(
 
     first, influence_of_first = _proportions_of_rater(ratings, 0)
     second, influence_of_second = _proportions_of_rater(ratings, 1)
+    # the product rule: each rater's proportions move the chance
     by_first = influence_of_first @ (agreement @ second)
     by_second = influence_of_second @ (agreement @ first)
     expected = ExpectedAgreement(

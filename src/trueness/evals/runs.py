@@ -91,9 +91,12 @@ def compare_runs(
         comparison = _compare_means(shared, margin, level)
 
     if reference is not None:
-        pairs = [p for p in comparison.pairs if reference in (p.first, p.second)]
+        pairs = [
+            pair for pair in comparison.pairs if reference in (pair.first, pair.second)
+        ]
         comparison = replace(comparison, pairs=adjust_for_pairs(pairs))
 
+    # clusters of items where there are any
     fewest = min(run.units[0] for run in shared.values())
     if fewest < FEW_ITEMS:
         notes.append(
@@ -102,7 +105,9 @@ def compare_runs(
         )
 
     if any(run.missing for run in runs.values()):
-        missing = ", ".join(f"{shown(s)} {run.missing:,}" for s, run in runs.items())
+        missing = ", ".join(
+            f"{shown(system)} {run.missing:,}" for system, run in runs.items()
+        )
         notes.append(without_verdict(missing))
 
     return replace(comparison, measure="pass rate", notes=tuple(notes))
@@ -163,6 +168,7 @@ def _compare_means(
     values_of_runs = {system: item_values(run) for system, run in runs.items()}
     columns = [values.values for values in values_of_runs.values()]
     clustered = [run for run in runs.values() if run.cluster is not None]
+    # all runs are of the same items, and so of the same clusters
     cluster_codes = clustered[0].codes() if clustered else None
 
     def difference(first: int, second: int) -> Difference:
@@ -397,6 +403,7 @@ def _item_variances(runs: Sequence[Attempts]) -> ItemVariances:
     if values.size < 2:
         raise NotEnoughCases("plan_items needs a pilot of two or more items.")
 
+    # between items, with the part that attempts add to each rate
     total = float(values.var(ddof=1))
     if any((run.tried < 2).any() for run in runs):
         return ItemVariances(total, math.nan, math.nan)
@@ -544,6 +551,7 @@ def _significantly_better(
         if pair.p_adjusted <= 1 - level:
             first = position[pair.first]
             second = position[pair.second]
+            # row beats column
             if pair.difference.value > 0:
                 is_better[first, second] = True
             else:

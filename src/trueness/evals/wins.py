@@ -129,6 +129,7 @@ def head_to_head(
     names = tuple(dict.fromkeys([*firsts.tolist(), *seconds.tolist()]))
     pairs = []
     for first_name, second_name in combinations(names, 2):
+        # either system may have been named first
         met = ((firsts == first_name) & (seconds == second_name)) | (
             (firsts == second_name) & (seconds == first_name)
         )
@@ -220,5 +221,6 @@ def _sign_test(wins: int, losses: int) -> float:
     decided = wins + losses
     if decided == 0:
         return 1.0
+    # Dixon and Mood (1946): ties are left out
     tail = float(bdtr(min(wins, losses), decided, 0.5))
     return min(1.0, 2 * tail)

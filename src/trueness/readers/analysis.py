@@ -233,7 +233,7 @@ def reader_study(
         for treatment, components in enumerate(model.by_treatment)
     )
 
-    compared = _compare_treatments(
+    differences = _compare_treatments(
         readings,
         model,
         endpoint,
@@ -247,9 +247,9 @@ def reader_study(
         margin=tested_margin,
     )
     test = equality_test(model, fixed)
-    if len(compared) == 1:
+    if len(differences) == 1:
         # two treatments have one test, that of their difference
-        test = test._replace(p_value=compared[0].p_value)
+        test = test._replace(p_value=differences[0].p_value)
 
     n_pos, n_neg = readings.class_sizes
 
@@ -258,7 +258,7 @@ def reader_study(
         readers=readings.readers,
         results=model.table,
         means=means,
-        pairs=adjust_for_pairs(compared),
+        pairs=adjust_for_pairs(differences),
         statistic=test.statistic,
         df1=test.df1,
         df2=test.df2,
@@ -274,7 +274,7 @@ def reader_study(
         notes=(
             *_notes_on_readers(readings, model, fixed),
             *_notes_on_cases(readings, fixed, pairs),
-            *_notes_on_intervals(model, endpoint, tested_margin, compared),
+            *_notes_on_intervals(model, endpoint, tested_margin, differences),
         ),
         groups=readings.groups,
     )
@@ -361,6 +361,7 @@ def _interval_of_mean_by(
             interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
 
+        # cut off at the ends of the endpoint
         half_width = z * standard_error
         return max(lowest, value - half_width), min(value + half_width, highest)
 
@@ -380,6 +381,7 @@ def _mean_of_treatment(
     """Return the mean of a treatment, with the variance of its own readers."""
     variance = _variance_of_treatment(components, n_readers, fixed)
     standard_error = math.sqrt(max(variance.value / n_readers, 0.0))
+    # Student's quantile with Hillis' degrees of freedom
     z = student_quantile(variance.hillis_df, level)
     low, high = interval_of_mean(value, standard_error, z)
     return estimate_from_interval(value, low, high, level, method, standard_error)
@@ -389,6 +391,7 @@ def _variance_of_treatment(
     components: TreatmentComponents, n_readers: int, fixed: str | None
 ) -> ReaderVariance:
     """Return the variance of the mean of a treatment, times its number of readers."""
+    # the error that cases cause for all readers alike; below 0 it is chance
     shared_by_readers = max(components.cov2, 0.0)
 
     if fixed == "readers":
@@ -420,7 +423,7 @@ def _compare_treatments(
     margin: float,
 ) -> list[Pair]:
     """Return the difference of every two treatments, with interval and tests."""
-    compared = []
+    differences = []
     for first, second in combinations(range(len(means)), 2):
         standard_error, variance = _variance_of_difference(
             readings,
@@ -438,7 +441,7 @@ def _compare_treatments(
             variance=variance,
             interval_of_mean=interval_of_mean,
         )
-        compared.append(
+        differences.append(
             pair_from_difference(
                 readings.treatments[first],
                 readings.treatments[second],
@@ -449,7 +452,7 @@ def _compare_treatments(
             )
         )
 
-    return compared
+    return differences
 
 
 def _variance_of_difference(
@@ -623,11 +626,11 @@ def _notes_on_intervals(
     model: ReaderModel,
     endpoint: Endpoint,
     margin: float,
-    compared: list[Pair],
+    differences: list[Pair],
 ) -> list[str]:
     """Return notes on intervals and tests."""
     notes = []
-    if any(pair.difference.se == 0 for pair in compared):
+    if any(pair.difference.se == 0 for pair in differences):
         notes.append(
             "All readers show the same difference, so its variance between readers "
             "is 0. Interval and p-values are those of one reader, with independent "

@@ -65,6 +65,7 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
     n = values.shape[1]
 
     with np.errstate(invalid="ignore"):  # an infinite ratio: `fit_model` says so
+        # Quenouille and Tukey: (n - 1) / n times the sums of products
         centered = values - values.mean(axis=1, keepdims=True)
         covariance = (n - 1) / n * centered @ centered.T
         return np.asarray(covariance * _have_common_cases(readings))
@@ -89,6 +90,7 @@ def _jackknife_of_clusters(
     n = clusters.size
 
     with np.errstate(invalid="ignore"):  # an undefined ratio: `fit_model` says so
+        # (rows, clusters): results without each cluster, less their mean
         centered = values - values.mean(axis=1, keepdims=True)
         covariance = (n - 1) / n * centered @ centered.T
         return np.asarray(covariance * _have_common_units(readings, cluster))
@@ -96,6 +98,7 @@ def _jackknife_of_clusters(
 
 def _have_common_units(readings: Readings, cluster: Array) -> Array:
     """Return which pairs of rows have read cases of a common cluster."""
+    # (cases, clusters): 1 where a case belongs to a cluster
     of_cluster = np.eye(int(cluster.max()) + 1, dtype=np.int64)[cluster]
     was_read = readings.was_read.astype(np.int64) @ of_cluster > 0
     was_read = was_read.astype(np.int64)
@@ -170,6 +173,7 @@ def _placement_covariance(
     deviations = np.zeros(was_read.shape)
     for row in range(len(was_read)):
         kernel = endpoint.kernel(*_scores_by_class(readings, row))
+        # the placement of each case: its mean over the other class
         placements = kernel.mean(axis=axis)
         deviations[row, was_read[row]] = placements - placements.mean()
 
@@ -189,6 +193,7 @@ def unbiased(readings: Readings, endpoint: Endpoint) -> Floats:
     no case in common.
     """
     wins, was_read = _kernel_of_rows(readings, endpoint)
+    # (rows,): the endpoint as the mean over all pairs that were read
     means = wins.sum(axis=(1, 2)) / was_read.sum(axis=(1, 2))
     independent = _sum_of_disjoint_products(wins) / _sum_of_disjoint_products(was_read)
     covariance = np.outer(means, means) - independent

@@ -109,6 +109,7 @@ class Readings(NamedTuple):
         was_read = self.was_read.astype(np.int64)
         numbers = []
         for treatment in range(len(self.treatments)):
+            # readers are linked where they have read a case in common
             rows = was_read[self.treatment == treatment]
             number, _ = connected_components(rows @ rows.T > 0)
             numbers.append(int(number))
@@ -133,6 +134,7 @@ class Readings(NamedTuple):
 
     def of_treatments(self, treatments: Sequence[int]) -> Readings:
         """Return the readings with these treatments, and the cases read with them."""
+        # rows of these treatments, and cases that some of them read
         rows = np.isin(self.treatment, treatments)
         cases = ~np.isnan(self.score[rows]).all(axis=0)
         readers, reader = np.unique(self.reader[rows], return_inverse=True)
@@ -177,6 +179,7 @@ def collect_readings(data: Frame | None, arguments: Mapping[str, Any]) -> Readin
             others=repeated.size - 1,
         )
 
+    # an empty cell is a case that was not read
     score = np.full((pairs.size, cases.size), np.nan)
     score[row, case] = columns["score"]
     readings = Readings(

@@ -43,7 +43,7 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
             )
         return AUC
 
-    chosen = read_metric(metric)
+    parsed_metric = read_metric(metric)
 
     if threshold is None:
         raise InputError(
@@ -52,7 +52,9 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
             example=3,
         )
 
-    return _metric_at_threshold(chosen, _options.real_number(threshold, "threshold"))
+    return _metric_at_threshold(
+        parsed_metric, _options.real_number(threshold, "threshold")
+    )
 
 
 def _win_kernel(positives: Floats, negatives: Floats) -> Floats:
@@ -72,6 +74,7 @@ def _auc_leave_one_out(positives: Floats, negatives: Floats) -> tuple[Floats, Fl
     total = wins.sum()
     n_pos = positives.size
     n_neg = negatives.size
+    # the wins that are left, over the pairs that are left
     without_positive = (total - wins.sum(axis=1)) / ((n_pos - 1) * n_neg)
     without_negative = (total - wins.sum(axis=0)) / (n_pos * (n_neg - 1))
 

@@ -114,6 +114,7 @@ def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> Reader
     if not nested:
         _check_crossed(readings, table)
 
+    # (rows, rows): the covariance of the errors of all pairs of results
     errors = COVARIANCES[covariance](readings, endpoint)
     _check_defined(readings, endpoint, results, errors)
 
@@ -178,6 +179,7 @@ def _check_defined(
 
 def _error_covariances(readings: Readings, errors: Floats) -> ErrorCovariances:
     """Return the error variance and Cov1 to Cov3: means over all entries of a kind."""
+    # (rows, rows): which pairs of results share a treatment, or a reader
     same_treatment = readings.treatment[:, None] == readings.treatment
     same_reader = readings.reader[:, None] == readings.reader
 
@@ -223,6 +225,7 @@ def _nested_mean_squares(
     deviations = np.nanmean(table, axis=1) - grand_mean
     ms_treatment = float(numbers @ deviations**2) / (n_treatments - 1)
 
+    # sums of squares within treatments, pooled
     within_treatments = sum(
         (n_readers - 1) * components.ms_reader
         for n_readers, components in zip(numbers, by_treatment, strict=True)

@@ -257,6 +257,7 @@ def _likely_reader_variances(pilot: _Pilot) -> Floats:
     from scipy.special import chdtri
 
     df = pilot.mean_square_df
+    # forty quantiles in the middle of equal parts
     probabilities = (np.arange(40) + 0.5) / 40
     mean_squares = pilot.mean_square * df / chdtri(df, probabilities)
     return np.asarray(np.maximum(mean_squares - pilot.errors_in_mean_square, 0.0))
@@ -298,6 +299,7 @@ class _PlannedTest(NamedTuple):
 
         df = min(self._degrees_of_freedom(mean_square, variance), _MAX_DF)
         critical_value = float(fdtri(1.0, df, self.level))
+        # of two treatments, whose means lie half the difference from their mean
         noncentrality = n_readers * self.difference**2 / 2 / variance
         return 1 - float(ncfdtr(1.0, df, noncentrality, critical_value))
 

@@ -274,19 +274,22 @@ def across_sites(
     level = _options.fraction(level, "level")
     _options.choice(prediction, tuple(PREDICTION_INTERVALS), "prediction")
     by_site = _read_sites(data)
-    chosen = read_measure(measure, threshold, value_range)
+    site_measure = read_measure(measure, threshold, value_range)
 
     values = {
-        name: site_value(counts, chosen, level) for name, counts in by_site.items()
+        name: site_value(counts, site_measure, level)
+        for name, counts in by_site.items()
     }
     usable = {name: value for name, value in values.items() if value.usable}
     notes = _notes_on_sites(values)
 
     if len(usable) < FEWEST_SITES:
-        return _without_variation(chosen, values, len(usable), level, notes)
+        return _without_variation(site_measure, values, len(usable), level, notes)
 
+    # a difference of two classifiers has no ends
     is_difference = isinstance(next(iter(by_site.values())), Panel)
-    scale = OpenScale(UNBOUNDED if is_difference else chosen.ends)
+    scale = OpenScale(UNBOUNDED if is_difference else site_measure.ends)
+    # sites are normal on the unbounded scale
     model = fit_random_effects(
         np.array([value.position for value in usable.values()]),
         np.array([value.variance for value in usable.values()]),
@@ -296,13 +299,13 @@ def across_sites(
     effect = _effect(model, covariate, list(usable), level)
 
     return AcrossSites(
-        measure=chosen.name,
+        measure=site_measure.name,
         sites=_estimates(values),
-        mean=_mean_estimate(model, scale, chosen.name, level),
+        mean=_mean_estimate(model, scale, site_measure.name, level),
         tau=_between_estimate(model, level),
         i_squared=_i_squared_estimate(model, level),
         prediction=predicted_estimate(
-            model, scale, name=chosen.name, method=prediction, level=level
+            model, scale, name=site_measure.name, method=prediction, level=level
         ),
         p_value=model.cochran_p_value,
         weights=_weights(model, list(usable)),
@@ -380,6 +383,7 @@ def _mean_estimate(
         scale.value(high),
         level,
         "hartung-knapp",
+        # delta method: from the scale back to the measure
         model.standard_error / scale.slope(value),
         name=f"mean {name}",
     )
@@ -508,6 +512,7 @@ def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
     Roever, Knapp, Friede (2015), doi:10.1186/s12874-015-0091-1.
     """
     low, high = model.mean_interval(level)
+    # the standard error of a common value of all sites
     common_error = math.sqrt(1 / float((1 / model.variances).sum()))
     if high - low >= 2 * normal_quantile(level) * common_error:
         return []

@@ -114,6 +114,7 @@ def fit_normal(counts: StudyCounts) -> BivariateFit:
     def deviance(root: Floats) -> tuple[float, Floats]:
         return _restricted_deviance(_lower_triangle(root), values, variances)
 
+    # moments: the variance of the values less that within studies
     start = np.sqrt(
         np.maximum(values.var(axis=0, ddof=1) - variances.mean(axis=0), 0.01)
     )
@@ -124,6 +125,7 @@ def fit_normal(counts: StudyCounts) -> BivariateFit:
     factor = _lower_triangle(root)
     mean, covariance = _generalised_mean(factor, values, variances)
     studies = values.shape[0]
+    # the constant of a restricted likelihood: 2 k values less two means
     constant = (_PAIR * studies - _PAIR) * math.log(2 * math.pi)
     value, _ = deviance(root)
 
@@ -162,6 +164,7 @@ def _generalised_mean(
     """Return the mean by generalised least squares, and its covariance."""
     precisions = _precisions(factor, variances)
     covariance = np.linalg.inv(precisions.sum(axis=0))
+    # i: studies, a and b: sensitivity and specificity
     mean = covariance @ np.einsum("iab,ib->a", precisions, values)
     return mean, covariance
 
@@ -224,6 +227,7 @@ def fit_binomial(counts: StudyCounts) -> BivariateFit:
     def deviance_with_slopes(parameters: Floats) -> tuple[float, Floats]:
         return deviance(parameters), _central_slopes(deviance, parameters)
 
+    # the search starts from the normal model, and without its correlation
     first = fit_normal(counts)
     root = np.linalg.cholesky(first.between + 1e-4 * np.eye(_PAIR))
     entries = np.array([root[0, 0], root[1, 0], root[1, 1]])
@@ -265,6 +269,7 @@ class _ConditionalModes:
         coefficients = (
             gammaln(cases + 1) - gammaln(self.correct + 1) - gammaln(self.wrong + 1)
         )
+        # Laplace: minus half the log determinant of the information at the mode
         information = self._information(log_odds, factor)
         _, log_information = np.linalg.slogdet(information)
 
@@ -282,6 +287,7 @@ class _ConditionalModes:
             log_odds = mean + effects @ factor.T
             slopes = self._residuals(log_odds) @ factor - effects
             information = self._information(log_odds, factor)
+            # Newton's step of each study
             steps = np.linalg.solve(information, slopes[..., None])[..., 0]
             # the log density is concave, but a long step may pass the mode
             longest = np.abs(steps @ factor.T).max(axis=1, keepdims=True)

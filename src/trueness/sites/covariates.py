@@ -128,6 +128,7 @@ def _check_estimable(name: str, design: Floats) -> None:
             option="covariate",
         )
 
+    # a column that others explain, such as a constant one, has no slope
     if columns < 2 or np.linalg.matrix_rank(design) < columns:
         raise InputError(
             f"{name} must differ between sites; it is the same for all.",
@@ -254,6 +255,7 @@ def _deleted_residual(
     from scipy.special import stdtr
 
     without = fit_random_effects(model.values[others], model.variances[others])
+    # the error of the site, that between sites, and that of the mean without it
     variance = float(model.variances[site]) + without.between_variance
     variance += float(without.fit.covariance[0, 0])
     statistic = (float(model.values[site]) - without.mean) / math.sqrt(variance)

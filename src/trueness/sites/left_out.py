@@ -119,27 +119,28 @@ def leave_sites_out(
     scale = scale_of(answer)
 
     predictions = {}
-    held = {}
+    covered = {}
     for place, name in enumerate(answer.weights):
         estimate, inside = _predict_site(model, place, scale, prediction, answer.level)
         predictions[name] = estimate
-        held[name] = inside
+        covered[name] = inside
 
     return SitesLeftOut(
         predictions=MappingProxyType(predictions),
-        covered=MappingProxyType(held),
-        coverage=_coverage(list(held.values()), answer.level),
+        covered=MappingProxyType(covered),
+        coverage=_coverage(list(covered.values()), answer.level),
         level=answer.level,
     )
 
 
 def _predict_site(
-    model: RandomEffects, place: int, scale: OpenScale, method: str, level: float
+    model: RandomEffects, site: int, scale: OpenScale, method: str, level: float
 ) -> tuple[Estimate, bool]:
     """Return the prediction of one site by the others, and whether it covered it."""
-    others = np.arange(model.values.size) != place
+    others = np.arange(model.values.size) != site
     without = fit_random_effects(model.values[others], model.variances[others])
-    sampling_variance = float(model.variances[place])
+    # an observed value also has the sampling error of its site
+    sampling_variance = float(model.variances[site])
     low, high = PREDICTION_INTERVALS[method](without, level, sampling_variance)
     estimate = estimate_from_interval(
         scale.value(without.mean),
@@ -149,19 +150,19 @@ def _predict_site(
         f"prediction ({method})",
     )
 
-    return estimate, bool(low <= model.values[place] <= high)
+    return estimate, bool(low <= model.values[site] <= high)
 
 
-def _coverage(held: list[bool], level: float) -> Estimate:
+def _coverage(covered: list[bool], level: float) -> Estimate:
     """Return the proportion of covered sites, with Wilson's interval."""
-    number = len(held)
-    proportion = sum(held) / number
-    variance = proportion * (1 - proportion) / number
+    n_sites = len(covered)
+    proportion = sum(covered) / n_sites
+    variance = proportion * (1 - proportion) / n_sites
 
     return estimate_of_proportion(
         proportion,
-        VarianceEstimate(variance, number - 1.0, float(number), variance),
-        float(number),
+        VarianceEstimate(variance, n_sites - 1.0, float(n_sites), variance),
+        float(n_sites),
         level=level,
         name="coverage",
     )

@@ -61,6 +61,7 @@ def nagashima_interval(
 
     predictive = _predictive_distribution(model, sampling_variance)
     tail = (1 - level) / 2
+    # mean and standard deviation of the predictive distribution, to start from
     centre = float(predictive.weights @ predictive.means)
     width = float(np.sqrt(predictive.weights @ predictive.variances)) + 1e-300
 
@@ -114,6 +115,7 @@ def higgins_interval(
     mean = float(fit.coefficients[0])
     mean_variance = float(fit.covariance[0, 0])
 
+    # k - 2: one for the mean, one for the variance between sites
     quantile = student_quantile(model.degrees_of_freedom - 1, level)
     variance = between_variance + mean_variance + sampling_variance
     half_width = quantile * math.sqrt(variance)
@@ -140,6 +142,7 @@ class _NormalMixture:
     def probability_below(self, value: float) -> float:
         from scipy.special import ndtr
 
+        # standardised for each component
         distances = (value - self.means) / np.sqrt(self.variances)
         return float(self.weights @ ndtr(distances))
 
@@ -199,6 +202,7 @@ def _confidence_distribution(model: RandomEffects) -> tuple[Floats, Floats]:
     weight_of_zero = float(probabilities[0])
 
     nodes, node_weights = np.polynomial.legendre.leggauss(_VARIANCE_NODES)
+    # from [-1, 1] to the levels above H(0)
     levels = weight_of_zero + (1 - weight_of_zero) * (nodes + 1) / 2
     between_variances = _interpolate_variances(levels, grid, probabilities)
 

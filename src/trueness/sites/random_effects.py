@@ -172,6 +172,7 @@ def q_profile_interval(model: RandomEffects, level: float) -> Interval:
     largest_squares = float(chdtri(model.degrees_of_freedom, tail))
     smallest_squares = float(chdtri(model.degrees_of_freedom, 1 - tail))
 
+    # the larger the variance, the smaller the weighted squares
     return (
         _variance_with_squares(model, largest_squares),
         _variance_with_squares(model, smallest_squares),
@@ -189,6 +190,7 @@ def _variance_with_squares(model: RandomEffects, squares: float) -> float:
     if excess(0.0) <= 0:
         return 0.0
 
+    # the weighted squares fall as the variance grows
     upper = _value_variance(model.values, model.variances)
     while excess(upper) > 0:
         upper *= 2
@@ -205,6 +207,7 @@ def dersimonian_laird_variance(values: Floats, variances: Floats) -> float:
     total = float(weights.sum())
     fixed_mean = float(weights @ values) / total
     squares = float(weights @ (values - fixed_mean) ** 2)
+    # E[Q] = k - 1 + tau^2 (sum w - sum w^2 / sum w), solved for tau^2
     scale = total - float(weights @ weights) / total
     return max(0.0, (squares - (values.size - 1)) / scale)
 
@@ -230,6 +233,7 @@ def _restricted_likelihood_variance(
     ]
     best = int(np.argmax(likelihoods))
 
+    # the maximum lies between both neighbours of the highest point
     low = float(grid[max(best - 1, 0)])
     high = float(grid[min(best + 1, grid.size - 1)])
     while slope(high) > 0:

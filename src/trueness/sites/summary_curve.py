@@ -272,6 +272,7 @@ def _proportion(fit: BivariateFit, place: int, name: str, level: float) -> Estim
     """Return a coordinate of the summary point with its normal interval."""
     position = float(fit.mean[place])
     standard_error = math.sqrt(float(fit.covariance[place, place]))
+    # normal on the log odds scale, then back
     half_width = normal_quantile(level) * standard_error
     value = _LOG_ODDS.value(position)
 
@@ -333,6 +334,7 @@ def _region(centre: Floats, covariance: Floats, studies: int, level: float) -> F
 
     radius = math.sqrt(2 * float(fdtri(2, studies - 2, level)))
     angles = np.linspace(0, 2 * math.pi, _OUTLINE_POINTS)
+    # the unit circle, stretched by the root of the covariance
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
     eigenvalues, eigenvectors = np.linalg.eigh(covariance)
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
@@ -344,6 +346,7 @@ def _region(centre: Floats, covariance: Floats, studies: int, level: float) -> F
 def _summary_curve(fit: BivariateFit, counts: StudyCounts) -> tuple[Floats, Floats]:
     """Return the summary ROC curve over the false positive rates of the studies."""
     wrong = counts.wrong[:, 1]
+    # over the range of the studies only: beyond, the curve is extrapolated
     rates = wrong / (wrong + counts.correct[:, 1])
     lowest = max(float(rates.min()), 1e-3)
     highest = min(max(float(rates.max()), lowest + 1e-3), 1 - 1e-3)
@@ -363,12 +366,12 @@ def summary_sensitivity(fit: BivariateFit, fpr: Floats) -> Floats:
     """
     from scipy.special import logit
 
-    of_sensitivity, of_specificity = fit.deviations
+    deviation_of_sensitivity, deviation_of_specificity = fit.deviations
     if math.isnan(fit.correlation):
         # where one of both does not vary, the curve has a constant odds ratio
-        of_sensitivity = of_specificity = 1.0
+        deviation_of_sensitivity = deviation_of_specificity = 1.0
 
-    ratio = of_specificity / of_sensitivity
+    ratio = deviation_of_specificity / deviation_of_sensitivity
     accuracy = math.sqrt(ratio) * fit.mean[0] + fit.mean[1] / math.sqrt(ratio)
     return _LOG_ODDS.values(accuracy / math.sqrt(ratio) + logit(fpr) / ratio)
 

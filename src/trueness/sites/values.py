@@ -170,9 +170,12 @@ def read_measure(
         return SiteMeasure(measure, known_ends, statistic=statistic)
 
     if isinstance(measure, (str, Metric)):
-        chosen = _metric_of_site(measure)
+        parsed_metric = _metric_of_site(measure)
         return SiteMeasure(
-            chosen.name, chosen.range, metric=chosen, threshold=threshold
+            parsed_metric.name,
+            parsed_metric.range,
+            metric=parsed_metric,
+            threshold=threshold,
         )
 
     if callable(measure):
@@ -322,6 +325,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
             option="scores",
         )
 
+    # both classifiers scored the same cases
     compared = _compared(panel, measure, level)
     difference = compared.pairs[0].difference
 
@@ -406,6 +410,7 @@ def _on_open_scale(
         return SiteValue(estimate, math.nan, math.nan, cases=cases)
 
     proportion = (value - lowest) / (highest - lowest)
+    # half a case on either side (Gart and Zweifel 1967)
     above = sample_size * proportion + 0.5
     below = sample_size * (1 - proportion) + 0.5
 

@@ -117,6 +117,7 @@ def estimator_error(
         )
 
     law = entropic_binomial(n, p)
+    # every size that a majority of n can have
     majority: Ints = np.arange((n + 1) // 2, n + 1)
     mass: Floats = law.pmf(majority)
 
@@ -124,6 +125,7 @@ def estimator_error(
     estimate = QUANTITIES[quantity](n, probability)
 
     truth = float(QUANTITIES[quantity](n, law.p))
+    # expectations over the sizes of the majority
     mean = float(mass @ estimate)
     variance = float(mass @ (estimate - mean) ** 2)
     bias = mean - truth

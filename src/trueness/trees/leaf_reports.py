@@ -143,23 +143,27 @@ def report_on_leaves(
     total = int(n.sum())
     estimates = {name: estimate(pos, n) for name, estimate in TOP_METHODS.items()}
     probability = probability_for_levels(neg, pos, estimates[method])
-    reached = confidence_level(n, probability)
+    confidence_of_leaves = confidence_level(n, probability)
 
+    # the true majority may not be the one that was seen: the sign test, leaf by leaf
     adjusted = benjamini_hochberg(_sign_test_p_values(neg, pos))
     significant = adjusted <= 1 - confidence
-    passes = significant & (reached >= confidence)
+    passes = significant & (confidence_of_leaves >= confidence)
+    # no more than a coin's standard deviation from half: the emle of p is 1/2
     is_coin = ((2 * pos - n) ** 2 <= n) & (n != 1)
     trusted = passes & ~is_coin & fresh
 
     low, high = majority_interval(pos, n, level)
     trusted_level = math.nan
     if trusted.any():
+        # Benjamini and Yekutieli (2005): selected intervals are wider
         trusted_level = 1 - (1 - level) * trusted.sum() / (n > 0).sum()
         trusted_low, trusted_high = majority_interval(pos, n, trusted_level)
         low = np.where(trusted, trusted_low, low)
         high = np.where(trusted, trusted_high, high)
 
     more_cases = _more_cases(neg, pos, estimates[method], confidence, significant)
+    # a leaf that passes lacks none, any other at least one
     more_cases = np.where(passes & ~is_coin, 0.0, np.maximum(more_cases, 1.0))
     passed = "trust" if fresh else "untested"
 
@@ -170,7 +174,7 @@ def report_on_leaves(
         **estimates,
         low=low,
         high=high,
-        confidence=reached,
+        confidence=confidence_of_leaves,
         confidence_low=confidence_level(n, low),
         confidence_high=confidence_level(n, high),
         utility=utility_level(n, probability),
@@ -228,6 +232,7 @@ def benjamini_hochberg(p_value: Floats) -> Floats:
     adjusted = np.full(p_value.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p_value))
     ascending = tested[np.argsort(p_value[tested], kind="stable")]
+    # p_(i) m / i
     scaled = p_value[ascending] * tested.size / np.arange(1, tested.size + 1)
     # a p-value is rejected wherever a larger one is
     adjusted[ascending] = np.minimum.accumulate(scaled[::-1])[::-1]
@@ -274,6 +279,7 @@ def _cases_for_sign_test(probability: Floats, significance_level: float) -> Floa
 
     def too_few(cases: Floats) -> Array:
         in_majority = majority * cases
+        # the upper binomial tail, for a majority that need not be whole
         tail = betainc(in_majority, cases - in_majority + 1, 0.5)
         return np.asarray(2 * tail > significance_level)
 
@@ -306,6 +312,7 @@ def report_beside_prediction(
     verdict = np.where(contradicted, "contradicted", report.verdict)
     report = replace(report, predicted=predicted, p_value=p_value, verdict=verdict)
 
+    # contradicted leaves first, the smallest p-value on top
     order = np.lexsort((np.where(contradicted, p_value, 0.0), ~contradicted))
     by_leaf = {
         field.name: getattr(report, field.name)[order]

@@ -137,6 +137,7 @@ class Leaves(Cases):
     def scores(self, *, method: str = "mle") -> Floats:
         """Return each leaf's estimated probability of a positive, as in ``tally``."""
         n = self.neg + self.pos
+        # the class with more cases gets the estimate, the other one the rest
         of_majority = top_or_half(self.pos, n, method)
         if method == "mle":
             # 1 - (1 - p) would not be the proportion to the last digit

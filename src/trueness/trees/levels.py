@@ -176,6 +176,7 @@ def tree_levels(
     # an empty leaf was counted as a coin, 1/2
     empty_leaf = binomial_pmf(0, n, weights)
     node_confidence = 0.5 + 0.5 * excess + (right_if_empty - 0.5) * empty_leaf
+    # eq. (6): P(U) - 1/2 = (2p - 1) (P(C) - 1/2)
     node_utility = 0.5 + d * (node_confidence - 0.5)
 
     return TreeLevels(
@@ -214,6 +215,7 @@ def _mean_excess(n: int, weights: Floats, d: Floats) -> tuple[Floats, float]:
     leaf = np.repeat(np.arange(weights.size), number_of_pairs)
     pair = np.arange(leaf.size) - start[leaf] + first_pair[leaf]
     # outside 0..n the mass is zero
+    # the probability that a leaf gets so many of the n cases
     mass = binomial_pmf(2 * pair, n, weights[leaf])
     mass += binomial_pmf(2 * pair - 1, n, weights[leaf])
     sums = np.add.reduceat(mass * _excess_of_pairs(pair, d[leaf]), start)
@@ -277,6 +279,7 @@ def plan_leaf(
         excess = max(excess, _excess_for_utility(p, utility, rounding))
     if excess <= _DIGITS:
         return 1
+    # a target that is met up to rounding is met
     return _cases_for_excess(abs(2 * p - 1), excess - 2 * _DIGITS)
 
 
@@ -314,7 +317,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
         )
 
     pairs = smallest(
-        lambda number: bool(betainc(0.5, number, d * d) >= excess), largest=MAX_PAIRS
+        lambda n_pairs: bool(betainc(0.5, n_pairs, d * d) >= excess), largest=MAX_PAIRS
     )
     return 2 * pairs - 1
 
@@ -428,6 +431,7 @@ class EntropicTree(Record):
         for j, (weight, p) in enumerate(zip(self.weights, self.p, strict=True)):
             lowest, highest = bulk(self.n, np.array([weight]))
             possible_cases = np.arange(lowest[0], highest[0] + 1)
+            # the mean majority for each number of cases of the leaf
             means = [EntropicBinomial(int(m), float(p)).mean() for m in possible_cases]
             majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
 
@@ -478,6 +482,7 @@ def _majority_emle(y: Array, n: Array) -> Floats:
     """
     y, n = np.broadcast_arrays(np.asarray(y, np.float64), np.asarray(n, np.float64))
     d = np.abs(2 * y - n)
+    # x = 2p - 1 is 1 where all cases agree, and 0 inside d^2 <= n
     x = np.where(d == n, 1.0, 0.0)
     inner = (d * d > n) & (d < n)
     inner_d = d[inner]

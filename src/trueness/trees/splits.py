@@ -103,30 +103,32 @@ def compare_splits(
     >>> found.name.tolist()
     ['A', 'no split', 'B']
     """
-    judged = [
+    judged_splits = [
         _judge_split(name, split, n, method, empty)
         for name, split in _with_no_split(named_splits(splits)).items()
     ]
     # rounded, so that splits that are equal in theory keep their order
-    judged.sort(
+    judged_splits.sort(
         key=lambda judged_split: (
             -round(judged_split.utility, 12),
             -round(judged_split.confidence, 12),
         )
     )
 
-    gini = np.array([judged_split.gini for judged_split in judged])
+    gini = np.array([judged_split.gini for judged_split in judged_splits])
     # equal impurities share the better place
     gini_rank = 1 + (gini[:, None] > gini[None, :] + 1e-12).sum(axis=1)
 
     return SplitComparison(
-        name=np.array([judged_split.name for judged_split in judged]),
-        leaves=np.array([judged_split.leaves for judged_split in judged]),
-        confidence=np.array([judged_split.confidence for judged_split in judged]),
-        utility=np.array([judged_split.utility for judged_split in judged]),
+        name=np.array([judged_split.name for judged_split in judged_splits]),
+        leaves=np.array([judged_split.leaves for judged_split in judged_splits]),
+        confidence=np.array(
+            [judged_split.confidence for judged_split in judged_splits]
+        ),
+        utility=np.array([judged_split.utility for judged_split in judged_splits]),
         gini=gini,
         gini_rank=gini_rank,
-        n=judged[0].cases,
+        n=judged_splits[0].cases,
     )
 
 
@@ -154,9 +156,10 @@ def _judge_split(
             example=100,
         )
 
-    number = split.n_neg + split.n_pos if n is None else n
-    cases = _options.whole_number(number, "n")
+    n_labelled = split.n_neg + split.n_pos if n is None else n
+    cases = _options.whole_number(n_labelled, "n")
     levels = tree_levels(cases, weights, estimated, empty)
+    # Breiman et al. (1984): 2 p (1 - p), weighted by the size of the leaves
     gini = float(levels.weights @ (2 * observed * (1 - observed)))
 
     return _JudgedSplit(
@@ -234,6 +237,7 @@ def split_parameters(
             f"compare_splits needs labelled cases; found none among {split.n:,}."
         )
 
+    # a leaf without labelled cases has no weight
     pos = split.pos[n > 0]
     n = n[n > 0]
     return n / n.sum(), pos / n, top_or_half(pos, n, method)
@@ -292,6 +296,7 @@ def merge_splits(
             weights = n[leaves] / cases
 
         split = tree_levels(cases, weights, probability[leaves], empty)
+        # more useful by more than rounding
         useful = split.utility > utility_level(cases, probability[node]) + 1e-12
         thin = len(leaves) == 2 and split.confidence < least_confidence
         if useful and not thin:
