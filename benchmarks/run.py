@@ -66,7 +66,7 @@ def run_file(path: Path) -> dict:
 
 def write_table() -> None:
     lines = [
-        "# Measured",
+        "# Benchmarks",
         "",
         "Each table with its command, its day and its machine; ratios are side by side",
         f"in one run. Of long tables the first {MOST} rows; all are in `results/`.",

@@ -53,8 +53,14 @@ html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["trueness.css"]
 html_search_scorer = str(HERE / "_static" / "search_scores.js")
-html_sidebars = {"comparison": [], "one_idea": [], "index": []}
-html_theme_options = {"show_toc_level": 2, "navbar_align": "left"}
+html_sidebars = {
+    page: [] for page in ("comparison", "one_idea", "index", "_generated/gallery")
+}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+}
 numpydoc_show_class_members = False
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -105,6 +111,8 @@ def summary(name: str) -> str:
     if isinstance(value, Mapping):
         return "A table of names."
     text = (inspect.getdoc(value) or "").partition("\n\n")[0]
+    # without the marks of Sphinx: :meth:`Panel.write` -> `Panel.write`
+    text = re.sub(r":\w+:(?=`)", "", text)
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -157,7 +165,7 @@ def write_reference() -> None:
     lines += [
         "The names that most people need, by the question they answer. All others,"
     ]
-    lines += ["and every detail, are on the page of their room.", ""]
+    lines += ["and every detail, are on the page of their package.", ""]
     for question, names in questions().items():
         lines += [f"## {question}", ""]
         lines += ["| name | what it answers |", "| --- | --- |"]
@@ -166,7 +174,7 @@ def write_reference() -> None:
             for name in names
         ]
         lines.append("")
-    lines += ["## Rooms", "", "```{toctree}", ":maxdepth: 1", ""]
+    lines += ["## Packages", "", "```{toctree}", ":maxdepth: 1", ""]
     lines += [f"rooms/{room}" for room in sorted(rooms)]
     (GENERATED / "reference.md").write_text("\n".join([*lines, "```", ""]))
 
@@ -288,7 +296,7 @@ def write_other_names() -> None:
 def write_benchmarks() -> None:
     """Copy the measured tables."""
     results = HERE.parent / "benchmarks" / "RESULTS.md"
-    text = results.read_text() if results.exists() else "# Measured\n"
+    text = results.read_text() if results.exists() else "# Benchmarks\n"
     (GENERATED / "benchmarks.md").write_text(text)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import matplotlib
 
 HERE = Path(__file__).parent
-COLUMNS = 3
 THUMBNAIL_DPI = 90
 
 # what the lines below begin with
@@ -148,14 +147,12 @@ HEAD = """# Gallery
 ```
 
 Every figure that Trueness draws, with the line that draws it. Each line returns axes of
-matplotlib; with `ax=` it draws on your own axes. To save a figure:
+matplotlib; with `ax=` it draws on your own axes.
 
-| | |
-| --- | --- |
-| at print size | `plots.roc(t).figure.savefig("roc.pdf")`, or `"roc.png", dpi=300` |
-| with values under the pointer | `plots.save(plots.roc.figure_data(t), "roc.html")` |
-| in the shell | `trueness evaluate FILE --plot roc.html` (or .svg, .png, .pdf) |
-| the same style for other figures | `plt.style.use("trueness.plots.theme")` |
+- At print size: `plots.roc(t).figure.savefig("roc.pdf")`, or `"roc.png", dpi=300`.
+- With values under the pointer: `plots.save(plots.roc.figure_data(t), "roc.html")`.
+- In a shell: `trueness evaluate FILE --plot roc.html` (or .svg, .png, .pdf).
+- The same style for other figures: `plt.style.use("trueness.plots.theme")`.
 """
 
 
@@ -190,23 +187,26 @@ def draw(line: str, variables: dict[str, Any]) -> Any:
 
 
 def page() -> str:
-    """Write the page: thumbnails in rows of three, each over its line."""
+    """Write the page: thumbnails, each over its line."""
     files = names()
     text = [HEAD]
     for section in GALLERY:
         text += [f"## {section}", ""]
-        drawn = [line for title, line in lines() if title == section]
-        for start in range(0, len(drawn), COLUMNS):
-            row = drawn[start : start + COLUMNS]
-            pictures = [f"![{files[line]}](gallery/{files[line]}.png)" for line in row]
-            code = [f"`{line}`" for line in row]
-            text += [_row(pictures), _row(["---"] * len(row)), _row(code), ""]
+        text += ["````{container} gallery", ""]
+        for title, line in lines():
+            if title == section:
+                picture = f"![{files[line]}](gallery/{files[line]}.png)"
+                text += [
+                    "```{container} thumbnail",
+                    picture,
+                    "",
+                    f"`{line}`",
+                    "```",
+                    "",
+                ]
+        text += ["````", ""]
     text += ["## Data for these lines", "", "```python", SETUP.strip(), "```", ""]
     return "\n".join(text)
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def write(folder: Path) -> None:

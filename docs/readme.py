@@ -1,6 +1,8 @@
-"""Make what the README shows from the programs of today: python docs/readme.py.
+"""Make what the README and the first page show, from the programs of today.
 
-The table below the first command is what the command prints, and ``report.png`` is the
+    python docs/readme.py
+
+The first table is what the first command prints, and ``report.png`` is the
 top of the report as a browser draws it. ``tests/test_docs.py`` compares the table.
 """
 
@@ -17,6 +19,7 @@ from trueness.cli import app
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+FIRST_PAGES = (README, HERE / "index.md")
 _SHOWN = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _WIDTH, _HEIGHT = 1280, 1500
 
@@ -36,9 +39,9 @@ def printed() -> str:
     return "\n\n".join(text.split("\n\n")[:2]) + "\n"
 
 
-def shown() -> str:
-    """Which output does the README show?"""
-    found = _SHOWN.search(README.read_text(encoding="utf-8"))
+def shown(page: Path) -> str:
+    """Which output does a page show first?"""
+    found = _SHOWN.search(page.read_text(encoding="utf-8"))
     return "" if found is None else found[1]
 
 
@@ -61,7 +64,9 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    text = README.read_text(encoding="utf-8")
-    README.write_text(text.replace(shown(), printed(), 1), encoding="utf-8")
+    for first_page in FIRST_PAGES:
+        text = first_page.read_text(encoding="utf-8")
+        text = text.replace(shown(first_page), printed(), 1)
+        first_page.write_text(text, encoding="utf-8")
     draw(HERE / "report.png")
-    sys.stdout.write("README.md and docs/report.png show what is printed today.\n")
+    sys.stdout.write("Both pages and docs/report.png show what is printed today.\n")

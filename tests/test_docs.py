@@ -73,12 +73,13 @@ def test_the_readme_shows_the_two_commands():
         assert f"\n{target}:" in (ROOT / "Makefile").read_text()
 
 
-def test_the_readme_shows_what_is_printed():
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_the_first_pages_show_what_is_printed(name):
     """Type python docs/readme.py when this fails."""
     sys.path.insert(0, str(ROOT / "docs"))
     import readme
 
-    assert readme.shown() == readme.printed()
+    assert readme.shown(ROOT / name) == readme.printed()
 
 
 @pytest.mark.parametrize("name", trueness.__all__)

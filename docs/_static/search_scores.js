@@ -12,6 +12,8 @@ const PAGE_WEIGHTS = [
   ["_generated/", 0.5],
   ["papers/", 0.6],
   ["maths/", 0.7],
+  ["comparison", 1.5],
+  ["support", 1.5],
   ["words", 0.9],
   ["changelog", 0.1],
 ];

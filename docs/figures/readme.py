@@ -12,5 +12,5 @@ def chart() -> Any:
         t,
         maximize="f1",
         subject_to=["recall >= 0.6", "flagged <= 1500"],
-        title="West Nile virus in mosquito traps: where to cut",
+        title="West Nile virus in mosquito traps: the best threshold",
     )
