@@ -309,7 +309,10 @@ WRONG = [
     ("trueness.decision_curve(t, threshold=[])", "found none"),
     ("trueness.roc_band(t, points=1e300)", "points must be"),
     ("trueness.check(t, 'auc >= 0.5', groups='site')", "groups must be a mapping"),
-    ("trueness.exact_auc(df, label='y', score='p', tolerance=-1)", "zero or more"),
+    (
+        "trueness.exact_threshold(df, label='y', score='p', tolerance=-1)",
+        "zero or more",
+    ),
     ("trueness.multiclass_auc(kind, P, classes=P)", "classes must be names"),
     ("trueness.simulate_panel(9, 4, {})", "one AUC per classifier"),
     ("trueness.sql('cases', dialect='duckdb', score=None)", "must name a column"),

@@ -64,9 +64,9 @@ def test_panels_and_maps(engine, columns):
 def test_exact_passes(lazy_engine, columns):
     frame = lazy_engine(columns)
     t = trueness.tally(columns["y*"], columns["*"])
-    options = {"label": "y*", "score": "*", "at_most": 3, "batch": 10}
-    assert trueness.exact_auc(frame, **options).value == trueness.auc(t).value
-    best = trueness.exact_threshold(frame, **options, maximize="f1")
+    named = {"label": "y*", "score": "*"}
+    assert trueness.exact_auc(frame, **named).value == trueness.auc(t).value
+    best = trueness.exact_threshold(frame, **named, at_most=3, batch=10, maximize="f1")
     assert best.value == trueness.best_threshold(t, maximize="f1").value
 
 

@@ -15,7 +15,6 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible
@@ -29,10 +28,8 @@ from trueness.data import engines
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
-from trueness.scale.arrangements import auc_bounds
 from trueness.scale.inner_cuts import Flags, search
 from trueness.scale.recounting import (
-    LazyRows,
     PassCounts,
     count_each_score,
     count_into_bins,
@@ -209,88 +206,38 @@ def exact_auc(
     label: str | None = None,
     score: str | None = None,
     positive: LabelValue = None,
-    tolerance: float = 0.0,
     method: str = "newcombe",
     level: float = 0.95,
-    at_most: int = 100_000,
-    batch: int = 20_000_000,
 ) -> ExactResult:
-    r"""The AUC, exactly or within a tolerance, without sorting the data.
+    r"""The AUC of all cases, counted where the rows are.
 
     Parameters
     ----------
     data, label, score, positive
         As in :func:`exact_threshold`.
-    tolerance
-        Stop when the bounds of the AUC are this close; 0 for the exact AUC.
     method, level
         How the interval is made, as in :func:`auc`.
-    at_most, batch
-        As in :func:`exact_threshold`.
 
     Notes
     -----
-    For the exact AUC every distinct score is counted, in one pass. Within a tolerance,
-    bins suffice: their AUC differs from the exact one by at most half of the pairs that
-    share a bin. The bins with the most pairs are counted again. Tallies and frames in
-    memory are counted exactly.
+    Every distinct score is counted, in one pass. Where these are too many for memory,
+    ``auc(rows, at_most=100_000)`` counts bins: the exact AUC lies between its
+    ``bounds``, which are usually less than 1 / ``at_most`` apart.
 
     Examples
     --------
     >>> import polars as pl
     >>> columns = {"y": [1, 1, 0, 1, 0, 0], "p": [0.9, 0.8, 0.7, 0.6, 0.2, 0.1]}
     >>> rows = pl.LazyFrame(columns)
-    >>> exact_auc(rows, label="y", score="p", at_most=2).value  # 8 of 9 pairs
+    >>> exact_auc(rows, label="y", score="p").value  # 8 of 9 pairs
     0.8888888888888888
     """
     start = perf_counter()
-    tolerance = _options.not_negative(tolerance, "tolerance")
-    batch = _options.whole_number(batch, "batch", at_least=1)
     rows = open_rows(data, label=label, score=score, positive=positive)
-    if tolerance == 0 or not isinstance(rows, LazyRows):
-        counts = count_each_score(rows)
-        _cases.both_classes(counts.tally, "exact_auc")
-        area = _auc(counts.tally, method=method, level=level)
-        return _report(area, (area.value, area.value), counts, start)
-
-    counts = count_into_bins(rows, at_most)
+    counts = count_each_score(rows)
     _cases.both_classes(counts.tally, "exact_auc")
-    pairs_allowed = 2 * tolerance * counts.tally.n_pos * counts.tally.n_neg
-
-    for _ in range(_MOST_PASSES):
-        open_pairs = _open_pairs(counts.tally)
-        if open_pairs.sum() <= pairs_allowed:
-            break
-        open_bins = _bins_with_most_pairs(open_pairs, pairs_allowed)
-        counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
-
     area = _auc(counts.tally, method=method, level=level)
-    low, high = auc_bounds(counts.tally)
-    if low < high:
-        # the interval also allows for what the bins leave open
-        area = replace(
-            area,
-            low=max(0.0, area.low - (area.value - low)),
-            high=min(1.0, area.high + (high - area.value)),
-            bounds=(low, high),
-        )
-
-    return _report(area, (low, high), counts, start)
-
-
-def _open_pairs(t: Tally) -> Floats:
-    """Return the number of pairs of a positive and a negative in each bin."""
-    return np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
-
-
-def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
-    """Return the bins with the most pairs; the others hold no more than allowed."""
-    order = np.argsort(-open_pairs, kind="stable")
-    pairs_left = open_pairs.sum() - np.cumsum(open_pairs[order])
-    needed = int(np.count_nonzero(pairs_left > pairs_allowed)) + 1
-    chosen = np.zeros(open_pairs.size, dtype=bool)
-    chosen[order[:needed]] = True
-    return chosen & (open_pairs > 0)
+    return _report(area, (area.value, area.value), counts, start)
 
 
 def _report(
