@@ -132,6 +132,37 @@ def test_a_click_on_a_curve_sets_the_threshold(browser, path, panel):
         check_step(page, panel[name])
 
 
+def test_both_sliders_stand_where_their_words_say(browser, path):
+    with opened(browser, path) as page:
+        for thousandths in (120, 480, 910):
+            set_slider(page, thousandths)
+            page.locator("#threshold").press("ArrowRight")
+
+            flagged = shown_number(page, "flagged_rate")
+            for slider in ("#threshold", "#flag"):
+                value = int(page.locator(slider).input_value())
+                assert value == pytest.approx(1000 * flagged, abs=1)
+
+
+def test_a_pointer_over_the_scores_reads_out_and_shows_where_marks_would_go(
+    browser, path
+):
+    with opened(browser, path) as page:
+        svg = page.locator("svg.figure[data-scale=logit], svg.figure:has(.positives)")
+        svg.first.scroll_into_view_if_needed()
+        box = svg.first.bounding_box()
+        shown = "() => document.querySelectorAll('.ghost[visibility=visible]').length"
+
+        svg.first.hover(position={"x": 0.7 * box["width"], "y": 0.4 * box["height"]})
+        while_there = page.evaluate(shown)
+        told = page.inner_text("#under-pointer")
+        page.mouse.move(2, 2)
+
+        assert re.match(r"threshold [\d.]+\nflags .* %\nrecall .* %", told)
+        assert while_there >= 3
+        assert page.evaluate(shown) == 0
+
+
 def tilted(page):
     """Heights of the line of the cut at both edges of the cost curve."""
     script = """() => { const e = document.querySelector('[data-left]');
@@ -299,9 +330,9 @@ def test_a_large_screen_is_used(browser, everything):
     with opened(browser, everything, viewport=size) as page:
         wide = "() => document.documentElement.scrollWidth - innerWidth"
         assert page.evaluate(wide) <= 0
-        both = page.locator(".beside:has(> .figures)").first
+        both = page.locator(".beside:has(> .words + .evidence > .figures)").first
         text, figures = (both.locator(f"> {c}").bounding_box()
-                         for c in (".words", ".figures"))  # fmt: skip
+                         for c in (".words", ".evidence"))  # fmt: skip
         assert figures["x"] >= text["x"] + text["width"]
         assert abs(figures["y"] - text["y"]) < 60
 

@@ -10,8 +10,9 @@ import trueness
 from trueness._core.figures import intervals
 from trueness.findings.page import page_about
 from trueness.findings.records import Figure
-from trueness.reports import html
-from trueness.reports.first_screen import draw_icons, draw_ranking, of_a_thousand
+from trueness.reports import html, render
+from trueness.reports.first_screen import _beside_dot, draw_icons, of_a_thousand
+from trueness.reports.lanes import draw_forest, draw_ranking
 from trueness.reports.svg import draw
 
 
@@ -94,6 +95,81 @@ def test_numbers_of_a_forest_stand_beside_its_lines():
     assert all(x <= right_edge for x in ends)
 
 
+def test_a_forest_on_a_page_is_a_table_with_a_lane_in_each_row():
+    estimates = {
+        "a": trueness.Estimate(0.1, -0.2, 0.4),
+        "b": trueness.Estimate(0.4, 0.3, 0.5),
+    }
+    data = intervals("Differences", "difference", estimates, zero=0.0)
+
+    forest = draw_forest(Figure(data, "Differences", of="pair"))
+
+    assert [(row.name, row.value, row.interval) for row in forest.rows] == [
+        ("a", "0.10", "-0.20 to 0.40"),
+        ("b", "0.40", "0.30 to 0.50"),
+    ]
+    # a scale from -0.242 to 0.542: zero, and the value of the second row
+    assert 'class="zero" x1="30.87%"' in forest.rows[0].lane
+    assert 'class="lane-dot" cx="81.89%"' in forest.rows[1].lane
+    assert forest.n_left_out == 0
+
+
+def test_of_many_intervals_a_page_shows_the_first_ones_and_says_so():
+    estimates = {f"m{k}": trueness.Estimate(0.5, 0.4, 0.6) for k in range(25)}
+    forest = draw_forest(Figure(intervals("AUC", "AUC", estimates), "AUC"))
+
+    assert len(forest.rows) == 20
+    assert forest.n_left_out == 5
+
+
+def test_long_names_of_pairs_differ_where_they_end():
+    long = "gradient_boosting_with_monotone_constraints_and_calibration_v"
+    names = [f"{long}3 \N{MINUS SIGN} {long}{k}" for k in (1, 2)]
+    estimates = dict.fromkeys(names, trueness.Estimate(0.1, 0.0, 0.2))
+
+    rows = draw_forest(Figure(intervals("d", "d", estimates), "d")).rows
+
+    assert [row.name[-3:] for row in rows] == ["_v1", "_v2"]
+    assert all("_v3 \N{MINUS SIGN} " in row.name for row in rows)
+
+
+def test_each_roc_curve_has_its_name_and_auc_beside_it(panel):
+    page = page_about(panel)
+    roc = next(f for f in page.findings[0].figures if f.title == "ROC curve")
+
+    drawing, _ = draw(roc)
+
+    labels = re.findall(r'class="curve-label ([^"]*)"[^>]*>([^<]*)<', drawing)
+    expected = {f"{name} {trueness.auc(panel[name]).value:.3f}" for name in panel.names}
+    assert {text for _, text in labels} == expected
+    assert [kind.strip() for kind, _ in labels] == ["chosen", "", ""]
+
+
+def test_names_of_recall_and_precision_do_not_touch():
+    far = [_beside_dot(name, 0.4, 0.9, 0.2) for name in ("recall", "precision")]
+    close = [_beside_dot(name, 0.4, 0.8, 0.7) for name in ("recall", "precision")]
+
+    # far apart both stand between the curves, close together outside of them
+    assert [place["dy"] for place in far] == ["18", "-10"]
+    assert [place["dy"] for place in close] == ["-10", "18"]
+    assert {place["text_anchor"] for place in close} == {"end"}
+
+
+def test_what_a_constraint_requires_is_a_line_on_the_first_screen(panel):
+    page = html(panel, subject_to="recall >= 0.9")
+
+    assert "recall must be at least 90 %" in page
+    assert 'class="required" x1="0" x2="100%" y1="10.00%"' in page
+
+
+def test_without_labels_the_first_screen_has_an_answer(panel):
+    page = page_about(panel.without_labels())
+
+    assert page.question == "How good are these classifiers, where no case has a label?"
+    assert "AUC of" in str(page.headline) or "alone" in str(page.headline)
+    assert 'class="headline"' in render(page)
+
+
 def test_scores_have_four_areas_and_their_counts(panel):
     page = page_about(panel)
     scores = next(f for f in page.findings[0].figures if f.title == "Scores")
@@ -136,15 +212,17 @@ class TestOfTests:
         page = self.page(tmp_path, ct=5, mri=7)
 
         opening, _, sections = page.partition('id="tests-section"')
-        assert opening.count("<figure>") == 2
+        assert opening.count("<figure") == 2
         assert "<h3>Sensitivity</h3>" in opening
         assert "<h3>Sensitivity</h3>" not in sections
 
     def test_a_wide_table_takes_all_the_width(self, tmp_path):
-        assert 'class="beside wide"' in self.page(tmp_path, ct=5, mri=7)
+        assert 'class="beside alone"' in self.page(tmp_path, ct=5, mri=7)
 
     def test_one_test_has_its_table_beside_the_figure(self, tmp_path):
         opening, _, sections = self.page(tmp_path, ct=5).partition('id="tests-section"')
 
         assert "condition present" in opening
+        assert "The test ct detects 80.0" in opening
+        assert 'class="tp">32<small>true positives' in opening
         assert "<caption>Cases</caption>" not in sections

@@ -56,14 +56,22 @@ def in_column(values: Sequence[Any], fewest_places: int = 0) -> list[str]:
     if half_widths:
         usual_places = median_low([_places(half_width) for half_width in half_widths])
         places = max(fewest_places, usual_places)
+        if fewest_places and usual_places <= 1:
+            # no proportions: each has the places that its own interval shows
+            places = None
 
-    texts = [written(value, places) for value in values]
+    texts = [written(value, None if _is_wide(value) else places) for value in values]
     if any(_THREE_PLACES.fullmatch(text) for text in texts):
         # 0.660 beside 0.672
         return [
             text.ljust(5, "0") if _SHORT.fullmatch(text) else text for text in texts
         ]
     return texts
+
+
+def _is_wide(value: Any) -> bool:
+    """Is this an estimate whose interval is wider than that of any proportion?"""
+    return is_estimate(value) and 2 < value.high - value.low < inf
 
 
 def _estimate(estimate: Any, places: int | None) -> str:

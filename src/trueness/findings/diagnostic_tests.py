@@ -69,6 +69,7 @@ COLUMNS: Mapping[str, str] = {
     "lr_positive": "LR+",
     "lr_negative": "LR-",
 }
+COUNTS_OF_TEST = "Cases"  # the 2x2 table of one test
 COMPARED = {"sensitivity": "recall", "specificity": "specificity"}
 TestMeasures = dict[str, Estimate]
 
@@ -225,7 +226,7 @@ def _single_tables(
 
     return [
         table("Measures of the test", ("measure", "estimate"), rows),
-        table("Cases", head, cells),
+        table(COUNTS_OF_TEST, head, cells),
     ]
 
 
@@ -364,6 +365,16 @@ def _difference_figures(compared: Mapping[str, Comparison]) -> tuple[Figure, ...
     }
     drawn = intervals("Differences", "difference", rows, zero=0.0)
     return (Figure(drawn, "Differences", of="pair"),)
+
+
+def test_in_short(measures: TestMeasures, name: str) -> Note:
+    """Say how good one test is; its intervals stand in the tiles."""
+    return note(
+        "test in short",
+        name="This test" if name == subjects.UNNAMED else f"The test {shown(name, 40)}",
+        sensitivity=measures["sensitivity"],
+        specificity=measures["specificity"],
+    )
 
 
 def test_tiles(measures: TestMeasures, name: str) -> tuple[Tile, ...]:

@@ -32,7 +32,9 @@ from trueness.findings import (
 from trueness.findings import subject as subjects
 from trueness.findings.cut import promise_notes, proof_note
 from trueness.findings.diagnostic_tests import (
+    COUNTS_OF_TEST,
     are_tests,
+    test_in_short,
     test_tiles,
     which_test_is_better,
 )
@@ -206,7 +208,11 @@ def page_about_tests(
     findings = [quality]
 
     if subject.several:
-        findings.append(which_test_is_better(subject, cases_note=about_cases))
+        compared = which_test_is_better(subject, cases_note=about_cases)
+        # the section before this one has the estimates of each test
+        of_each, *differences = compared.tables
+        tables = (replace(of_each, brief=False), *differences)
+        findings.append(replace(compared, tables=tables))
 
     sentences: list[Note] = []
     for finding in findings:
@@ -223,6 +229,12 @@ def page_about_tests(
     first_name, first_test = next(iter(quality.numbers["tests"].items()))
     several = len(quality.numbers["tests"]) > 1
     question = "How good are these tests?" if several else "How good is this test?"
+    headline = sentences[0] if sentences else None
+    if not several:
+        headline = test_in_short(first_test, first_name)
+        # the first screen has the counts
+        tables = tuple(t for t in quality.tables if t.caption != COUNTS_OF_TEST)
+        findings[0] = replace(quality, tables=tables)
     # the first screen has the sentences
     sections = tuple(replace(finding, answer=(), notes=()) for finding in findings)
 
@@ -233,8 +245,11 @@ def page_about_tests(
         answers,
         sections,
         question=question,
-        headline=sentences[0] if sentences else None,
+        headline=headline,
         lead=tuple(sentences[1:]),
+        confusion=None
+        if several
+        else next(iter(quality.numbers["confusion"].values())),
     )
 
 

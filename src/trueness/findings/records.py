@@ -17,7 +17,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
 from trueness._core.imports import HigherFunction
 from trueness._core.names import told_apart
-from trueness._core.numbers import in_column, is_estimate
+from trueness._core.numbers import MINUS, in_column, is_estimate
 from trueness._core.records import (
     Answers,
     Estimate,
@@ -27,6 +27,7 @@ from trueness._core.records import (
     shown,
 )
 from trueness.findings.notes import Note, as_notes, section_text
+from trueness.metrics.confusion import Confusion
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 REPORT_OF: HigherFunction[Callable[..., Any]] = HigherFunction("report_of")
@@ -85,7 +86,7 @@ class Table:
         if not all(isinstance(v, str) for v in values):
             return [shown(text, 600) for text in in_column(values, 3)]
         if len(set(values)) == len(values):  # names, which have to stay apart
-            return told_apart(list(values), self.most)
+            return pairs_told_apart(values, self.most)
         return [shown(v, self.most) for v in values]
 
     @property
@@ -114,6 +115,25 @@ class Table:
             columns[f"{name} high"] = [getattr(cell, "high", None) for cell in cells]
 
         return columns
+
+
+def pairs_told_apart(names: Sequence[str], most: int) -> list[str]:
+    """Write names so that they stay apart; of a pair, each of both names.
+
+    >>> pairs_told_apart(["model_of_2025_a − model_of_2025_b"], 23)
+    ['mo…_2025_a − mo…_2025_b']
+    """
+    pairs = [name.split(_MINUS) for name in names]
+    if not names or max(map(len, names)) <= most or any(len(p) != 2 for p in pairs):
+        return told_apart(list(names), most)
+
+    parts = sorted({part for pair in pairs for part in pair})
+    short = told_apart(parts, (most - len(_MINUS)) // 2)
+    text_of_part = dict(zip(parts, short, strict=True))
+    return [_MINUS.join(text_of_part[part] for part in pair) for pair in pairs]
+
+
+_MINUS = f" {MINUS} "
 
 
 def table(
@@ -145,6 +165,7 @@ class Figure:
     of a straight line. ``shaded`` are strips where a constraint is not met. ``counts``
     are the cells of a confusion matrix at the threshold, in words; ``histogram`` is
     drawn under curves, on their axis; the scores of ``logit`` are drawn on that scale.
+    ``labels`` are the area under each curve, to be written beside it.
     A figure that is ``folded`` is for readers who want to know more.
     """
 
@@ -166,6 +187,7 @@ class Figure:
     counts: Mapping[str, str] | None = None
     histogram: Bars | None = None
     logit: bool = False
+    labels: Mapping[str, str] | None = None
     folded: bool = False
 
 
@@ -420,6 +442,7 @@ class Page:
     the questions of a reader in a hurry with their sentences, ``facts`` what was
     counted, ``ranking`` the AUC of each of several classifiers, ``ties`` how many of
     them share each rank, ``slider`` every number that moves with the threshold.
+    ``confusion`` are the counts of one test, which has no threshold.
     """
 
     title: str
@@ -433,3 +456,4 @@ class Page:
     lead: tuple[Note, ...] = ()
     ranking: tuple[tuple[str, Estimate], ...] = ()
     ties: tuple[int, ...] = ()
+    confusion: Confusion | None = None

@@ -76,6 +76,10 @@ def slider(subject: Subject) -> dict[str, Any]:
     return {
         "models": models,
         "constraints": [repr(c) for c in constraints],
+        "required": [
+            {"metric": c.metric.name, "bound": c.bound, "upward": c.upward}
+            for c in constraints
+        ],
         "prevalence": prevalence_meant(subject),
     }
 
@@ -126,7 +130,7 @@ def at_the_cut(subject: Subject) -> Finding:
         if request.at is not None:
             where = "at the given threshold"
 
-    caption = f"{best.name} {where}, {cut_of(best.point)}"
+    caption = f"{best.name} {where} {cut_of(best.point)}"
     prevalence = subject.cases.design.prevalence
     guaranteed = subject.guaranteed(best.key, best.tally)
 
@@ -254,8 +258,9 @@ def _roc_and_precision_recall(subject: Subject) -> list[Figure]:
         follow="recall precision",
         folded=costs_stated and not positives_are_rare,
     )
+    areas = {m.name: f"{m.auc.value:.3f}" for m in subject.models}
     pictures = [
-        _with_dot(subject, roc, "roc"),
+        replace(_with_dot(subject, roc, "roc"), labels=areas),
         _with_dot(subject, precision_recall, "precision_recall"),
     ]
 

@@ -87,10 +87,12 @@ def without_labels(
             rule = best_combination(posterior)
             section = how_good_tests(data, posterior, rule)
             tiles = _test_tiles(posterior, rule)
+            question = "How good are these tests?"
         else:
             agreed = agreement(data, level=level)
             section = how_good_scores(data, agreed)
             tiles = _score_tiles(agreed)
+            question = "How good are these classifiers?"
 
     _, common, *good = section.answer
     mind = (*as_notes(str(w.message) for w in raised), *section.notes)
@@ -101,9 +103,19 @@ def without_labels(
         ("What should you keep in mind?", mind),
     )
 
-    title = title or "How good are these tests?"
     section = replace(section, answer=(), notes=())  # the first screen has them
-    return Page(title, facts, tuple(tiles), answers, (section,))
+    # the prevalence has a tile, too
+    sentences = (*good, common)
+    return Page(
+        title or question,
+        facts,
+        tuple(tiles),
+        answers,
+        (section,),
+        question=f"{question.removesuffix('?')}, where no case has a label?",
+        headline=sentences[0],
+        lead=sentences[1:],
+    )
 
 
 def how_good_tests(

@@ -55,7 +55,7 @@ _required("jinja2", "report")  # says what to install, which the next lines do n
 import jinja2  # noqa: E402
 from markupsafe import Markup  # noqa: E402
 
-from trueness.reports import first_screen, svg  # noqa: E402
+from trueness.reports import first_screen, lanes, svg  # noqa: E402
 
 __all__ = ["Report", "html", "report", "write_judges"]
 
@@ -392,6 +392,12 @@ def render(
     return text
 
 
+def _unbroken(text: str) -> str:
+    """Keep a number and its sign of per cent on one line."""
+    no_break = "\N{NO-BREAK SPACE}"
+    return text.replace(" %", no_break + "%")
+
+
 def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the parts of a page need to show numbers that move."""
     return {"now": readout(slider), "first": READOUT, "every": EVERY}
@@ -431,10 +437,12 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
     templates.filters |= {
         "draw": svg.draw,
         "flagging": first_screen.draw_flagging,
+        "forest": lanes.draw_forest,
         "icons": first_screen.draw_icons,
-        "lane": first_screen.draw_lane,
-        "rank": first_screen.draw_ranking,
+        "lane": lanes.draw_lane,
+        "rank": lanes.draw_ranking,
         "say": partial(say, face=face),
+        "unbroken": _unbroken,
     }
 
     return templates

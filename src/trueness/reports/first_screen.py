@@ -1,8 +1,8 @@
 """What is drawn on the first screen of a report?
 
-Lanes that show where a number lies on its scale, the ranking of the classifiers, and
-what flagging more cases brings. A lane and a plot have no ``viewBox``: places are per
-cent of their box, so that type and lines keep their size at every width.
+What flagging more cases brings, and 1,000 cases as dots; ``lanes`` draws the ranking of
+the classifiers beside it. A plot has no ``viewBox``: places are per cent of its box, so
+that type and lines keep their size at every width.
 """
 
 from __future__ import annotations
@@ -15,159 +15,10 @@ from markupsafe import Markup
 
 from trueness._core.arrays import Floats
 from trueness._core.figures import few_points
-from trueness._core.numbers import in_column
-from trueness._core.records import Estimate, shown
-from trueness.findings.records import Lane
-from trueness.reports.svg_marks import element, ticks
+from trueness.reports.lanes import css_percent, place_on_scale
+from trueness.reports.svg_marks import element
 
-_LANE_MIDDLE = "50%"
 _UNSEEN = 0.0008  # of the height of a plot: lines may be off by so much
-_MAX_RANKED = 12  # classifiers on the first screen
-
-
-def draw_lane(lane: Lane) -> Markup:
-    """Draw a number with its interval on its scale, and what to compare it with."""
-    marks = [
-        element("line", "lane-base", x1="0", x2="100%", y1="11", y2="11"),
-        *_interval_marks(lane, y="11"),
-    ]
-
-    if lane.reference is not None:
-        place = _percent(lane.reference, lane.start, lane.end)
-        marks.append(element("line", "lane-tick", x1=place, x2=place, y1="4", y2="18"))
-        anchor = _anchor(lane.reference, lane.start, lane.end)
-        text = lane.reference_text
-        marks.append(element("text", f"tick {anchor}", text, x=place, y="29"))
-
-    return element("svg", "lane", Markup("").join(marks), aria_hidden="true")
-
-
-def _interval_marks(lane: Lane, y: str) -> list[Markup]:
-    """Draw a value and its interval; what is undefined is not drawn."""
-    marks = []
-    if np.isfinite([lane.low, lane.high]).all():
-        low = _percent(lane.low, lane.start, lane.end)
-        high = _percent(lane.high, lane.start, lane.end)
-        marks.append(element("line", "lane-interval", x1=low, x2=high, y1=y, y2=y))
-
-    if np.isfinite(lane.value):
-        place = _percent(lane.value, lane.start, lane.end)
-        marks.append(element("circle", "lane-dot", cx=place, cy=y, r="4.5"))
-
-    return marks
-
-
-def _percent(value: float, start: float, end: float) -> str:
-    """Return a place between both ends of a scale; what lies outside stands there."""
-    fraction = (value - start) / (end - start)
-    return _place(100 * min(max(fraction, 0.0), 1.0))
-
-
-def _place(percent: float) -> str:
-    """Write a place as CSS does."""
-    return format(percent, ".2f") + "%"
-
-
-def _anchor(value: float, start: float, end: float) -> str:
-    """Return how a text stands at a place, so that it stays on the scale."""
-    fraction = (value - start) / (end - start)
-    if fraction < 0.2:
-        return "begin"
-    return "end" if fraction > 0.8 else "mid"
-
-
-class RankedRow(NamedTuple):
-    """A classifier in the ranking: its name, lane, and numbers.
-
-    Classifiers in a tie share a cell: the first one has the rank of all of them and
-    their number, and the others 0.
-    """
-
-    name: str
-    lane: Markup
-    value: str
-    interval: str
-    rank: str
-    in_tie: int
-
-
-class DrawnRanking(NamedTuple):
-    """The ranking of the classifiers by AUC, and the axis under its lanes."""
-
-    rows: list[RankedRow]
-    axis: Markup
-    n_left_out: int
-
-
-def draw_ranking(
-    areas: Sequence[tuple[str, Estimate]], ties: Sequence[int] = ()
-) -> DrawnRanking:
-    """Draw the AUC of each classifier with its interval, best first.
-
-    ``ties`` are how many classifiers share each rank; without them there are no ranks.
-    """
-    best = areas[:_MAX_RANKED]
-    estimates = [estimate for _, estimate in best]
-    start, end = _scale_of(estimates)
-
-    grid = []
-    labels = []
-    for tick, number in ticks(start, end, about=6):
-        place = _percent(tick, start, end)
-        grid.append(element("line", "grid", x1=place, x2=place, y1="0", y2="100%"))
-        labels.append(element("text", "tick mid", number, x=place, y="14"))
-
-    values = in_column([estimate.value for estimate in estimates], 3)
-    ranks = _rank_cells(ties, len(best))
-    rows = []
-    for (name, estimate), value, rank in zip(best, values, ranks, strict=True):
-        lane = Lane(estimate.value, estimate.low, estimate.high, start, end)
-        marks = [*grid, *_interval_marks(lane, _LANE_MIDDLE)]
-        drawing = element("svg", None, Markup("").join(marks), aria_hidden="true")
-        interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
-        rows.append(RankedRow(shown(name), drawing, value, interval, *rank))
-
-    axis = element("svg", None, Markup("").join(labels), aria_hidden="true")
-    return DrawnRanking(rows, axis, len(areas) - len(best))
-
-
-def _scale_of(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """Return the ends of a scale that holds all intervals, with a little room."""
-    ends = np.array([[e.low, e.high, e.value] for e in estimates])
-    ends = ends[np.isfinite(ends)]
-    low = 0.0
-    high = 1.0
-    if ends.size:
-        low = float(ends.min())
-        high = float(ends.max())
-
-    room = 0.06 * (high - low) or 0.01
-    return max(low - room, 0.0), min(high + room, 1.0)
-
-
-def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
-    """Return the rank of each row, and over how many rows its cell goes.
-
-    >>> _rank_cells([1, 2], 3)
-    [('1', 1), ('2 to 3', 2), ('', 0)]
-    """
-    no_cell = ("", 0)
-    cells: list[tuple[str, int]] = []
-    rank = 1
-    for tied in ties:
-        ranks = str(rank)
-        if tied > 1:
-            ranks = f"{rank} to {rank + tied - 1}"
-
-        # the ranking may end within a tie
-        rows_left = size - len(cells)
-        cells.append((ranks, min(tied, rows_left)))
-        cells += [no_cell] * (tied - 1)
-        rank += tied
-
-    # rows without a rank
-    cells += [no_cell] * (size - len(cells))
-    return cells[:size]
 
 
 def draw_flagging(slider: Mapping[str, Any]) -> Markup:
@@ -192,6 +43,7 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
                 )
             )
 
+    marks += _required_lines(slider.get("required", ()))
     marks += _moving_marks(slider["models"][0])
     names = ", ".join(model["name"] for model in slider["models"])
     description = (
@@ -235,7 +87,7 @@ def _flagging_axes() -> Markup:
     """Draw both axes in per cent, the upright one with lines across the plot."""
     marks = []
     for tick in (0, 20, 40, 60, 80, 100):
-        place = _place(100 - tick)
+        place = css_percent(100 - tick)
         text = f"{tick} %" if tick == 100 else str(tick)
         marks.append(element("line", "grid", x1="0", x2="100%", y1=place, y2=place))
         marks.append(element("text", "tick end", text, x="0", y=place, dx="-8", dy="4"))
@@ -243,10 +95,65 @@ def _flagging_axes() -> Markup:
     for tick in (0, 25, 50, 75, 100):
         text = f"{tick} %" if tick == 100 else str(tick)
         marks.append(
-            element("text", "tick mid", text, x=_place(tick), y="100%", dy="18")
+            element("text", "tick mid", text, x=css_percent(tick), y="100%", dy="18")
         )
 
     return Markup("").join(marks)
+
+
+def _required_lines(required: Sequence[Mapping[str, Any]]) -> list[Markup]:
+    """Draw what a constraint requires of recall and of precision, as a broken line."""
+    marks = []
+    for constraint in required:
+        name = constraint["metric"]
+        if name not in ("recall", "precision"):
+            continue
+
+        place = css_percent(100 * (1 - constraint["bound"]))
+        bound = "at least" if constraint["upward"] else "at most"
+        requirement = f"{name} must be {bound} {100 * constraint['bound']:.4g} %"
+        # recall has passed its bound on the right, and precision has fallen below
+        below = name == "recall"
+        marks.append(element("line", "required", x1="0", x2="100%", y1=place, y2=place))
+        marks.append(
+            element(
+                "text",
+                "tick end",
+                requirement,
+                x="100%",
+                y=place,
+                dy="15" if below else "-6",
+            )
+        )
+
+    return marks
+
+
+_CLOSE = 0.2  # of the height of the plot: names of two curves would touch
+
+
+def _beside_dot(
+    name: str, flagged: float, recall: float | None, precision: float | None
+) -> dict[str, str]:
+    """Return where the name of a curve stands beside its dot, clear of the other.
+
+    Recall rises and precision falls: above recall and below precision there is room on
+    the left, and between them on the right. The script of the page does the same.
+    """
+    is_close = False
+    if recall is not None and precision is not None:
+        is_close = 0 <= recall - precision < _CLOSE
+
+    is_left = flagged > 0.7 or (is_close and flagged > 0.3)
+    is_above = name == "precision"
+    if is_left or is_close:
+        is_above = name == "recall"
+
+    return {
+        "dx": "-10" if is_left else "10",
+        "dy": "-10" if is_above else "18",
+        "text_anchor": "end" if is_left else "start",
+    }
 
 
 def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
@@ -254,7 +161,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
     start = model["start"]
     columns = model["columns"]
     flagged = columns["flagged_rate"][start]
-    place = _percent(flagged, 0.0, 1.0)
+    place = place_on_scale(flagged, 0.0, 1.0)
     marks = [
         element(
             "line",
@@ -269,7 +176,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
 
     for name in ("recall", "precision"):
         value = columns[name][start]
-        up = _percent(1.0 - (value or 0.0), 0.0, 1.0)
+        up = place_on_scale(1.0 - (value or 0.0), 0.0, 1.0)
         marks.append(
             element(
                 "circle",
@@ -290,9 +197,9 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
                 name,
                 x=place,
                 y=up,
-                dx="-10" if flagged > 0.7 else "10",
-                dy="18" if name == "recall" else "-10",
-                text_anchor="end" if flagged > 0.7 else "start",
+                **_beside_dot(
+                    name, flagged, columns["recall"][start], columns["precision"][start]
+                ),
                 data_x="flagged_rate",
                 data_y=name,
                 data_text=name,

@@ -2,7 +2,7 @@
 /* One threshold through every figure. A report brings every number with it; the
    workbench asks its server for them (window.workbench.lookUp). */
 (() => {
-  let data, slider, flag, choice, followers;
+  let data, slider, flag, choice, followers, step;
   const all = (selector) => Array.from(document.querySelectorAll(selector));
   const numbers = (text) => text.split(" ").map(Number);
 
@@ -96,39 +96,73 @@
     }
     if (want.text) {
       mark.textContent = want.text + " " + written("share", y);
-      mark.setAttribute("text-anchor", x > 0.7 ? "end" : "start");
-      mark.setAttribute("dx", x > 0.7 ? "-10" : "10");
+      const other = now(want.text === "recall" ? "precision" : "recall");
+      const [side, above] = besideDot(want.text, x, y, other);
+      mark.setAttribute("text-anchor", side);
+      mark.setAttribute("dx", side === "end" ? "-10" : "10");
+      mark.setAttribute("dy", above ? "-10" : "18");
     }
   }
+
+  // where the name of a curve stands beside its dot: recall rises and precision falls
+  function besideDot(name, x, y, other) {
+    const recall = name === "recall";
+    const gap = other === null ? 1 : recall ? y - other : other - y;
+    const close = gap >= 0 && gap < CLOSE;
+    const left = x > 0.7 || (close && x > 0.3);
+    return [left ? "end" : "start", left || close ? recall : !recall];
+  }
+
+  const CLOSE = 0.2; // of the height of the plot: names of two curves would touch
 
   const chosen = () => data.models[Number(choice ? choice.value : 0)];
 
   function move() {
-    const model = chosen(), at = Number(slider.value);
+    const model = chosen();
     if (!model.columns) {
-      window.workbench.lookUp(model, at, show);
+      window.workbench.lookUp(model, step, show);
       return;
     }
     const column = (name) => model.columns[name];
-    show((name) => column(name) ? column(name)[at] : null,
-      (k) => model.meets[k][at] === "1");
+    show((name) => column(name) ? column(name)[step] : null,
+      (k) => model.meets[k][step] === "1");
   }
 
-  // the slider of the first screen: its value is the proportion flagged, in thousandths
-  function flagMore() {
-    const rates = chosen().columns.flagged_rate, wanted = Number(flag.value) / 1000;
+  function moveTo(at) {
+    step = Math.min(Math.max(at, 0), chosen().size - 1);
+    move();
+  }
+
+  // the value of a slider is the proportion flagged, in thousandths; in the workbench,
+  // which has no columns, it is the step
+  function slide(event) {
+    const moved = event.currentTarget, columns = chosen().columns;
+    if (!columns) { moveTo(Number(moved.value)); return; }
+    const rates = columns.flagged_rate, wanted = Number(moved.value) / 1000;
     let best = 0;
     rates.forEach((rate, at) => {
       if (Math.abs(rate - wanted) < Math.abs(rates[best] - wanted)) best = at;
     });
-    const kept = flag.value;
-    slider.value = String(best);
-    move();
-    flag.value = kept; // it stays under the finger between two steps
+    const kept = moved.value;
+    moveTo(best);
+    moved.value = kept; // it stays under the finger between two steps
+  }
+
+  // by keyboard every step can be reached
+  const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1,
+    PageUp: 20, PageDown: -20 };
+
+  function typed(event) {
+    if (!(event.key in STEPS) || !chosen().columns) return;
+    event.preventDefault();
+    moveTo(step + STEPS[event.key]);
   }
 
   function show(now, held) {
-    if (flag) flag.value = String(Math.round(1000 * now("flagged_rate")));
+    const columns = chosen().columns;
+    [slider, flag].forEach((range) => {
+      if (range && columns) range.value = String(Math.round(1000 * now("flagged_rate")));
+    });
     followers.forEach((f) => place(f, now));
     drawIcons(now);
     all("[data-value]").forEach((e) => {
@@ -185,8 +219,9 @@
 
   function choose(at) {
     const k = choice ? choice.value : "0", model = chosen();
-    slider.max = String(model.size - 1);
-    slider.value = String(typeof at === "number" ? at : model.start);
+    step = typeof at === "number" ? at : model.start;
+    slider.max = model.columns ? "1000" : String(model.size - 1);
+    slider.value = String(step);
     all("[data-model]").forEach((e) => {
       const mine = e.dataset.model === k;
       e.classList.toggle("chosen", mine);
@@ -197,24 +232,24 @@
 
   /* the pointer over a curve: what a click there would set */
 
-  // the step of the chosen classifier whose point is nearest to the pointer
-  function stepUnder(event, svg, dot) {
+  // the step of the chosen classifier whose point, or upright line, is nearest
+  function stepUnder(event, svg, mark) {
     const model = chosen();
     if (!model.columns) return null;
-    const columns = [model.columns[dot.dataset.x], model.columns[dot.dataset.y]];
-    if (!columns[0] || !columns[1]) return null;
+    const across = model.columns[mark.dataset.x], up = model.columns[mark.dataset.y];
+    if (!across || (mark.dataset.y && !up)) return null;
     const box = svg.getBoundingClientRect();
     const x = event.clientX - box.left, y = event.clientY - box.top;
+    // the slider is the horizontal axis of the first plot: there height is nothing
     const along = svg.classList.contains("plot");
-    const scale = along ? null : follower(dot);
+    const scale = along ? null : follower(mark);
     const width = along ? 1 : box.width / svg.viewBox.baseVal.width;
     let best = null, least = Infinity;
     for (let at = 0; at < model.size; at += 1) {
-      const u = columns[0][at], v = columns[1][at];
+      const u = along ? across[at] : scale.scaled(across[at]), v = up ? up[at] : undefined;
       if (u === null || v === null || (scale && !scale.inside(u, v))) continue;
-      // the slider is the horizontal axis of the first plot: there height is nothing
       const dx = (along ? u * box.width : scale.px(u) * width) - x;
-      const dy = along ? 0 : scale.py(v) * width - y;
+      const dy = along || !up ? 0 : scale.py(v) * width - y;
       const distance = dx * dx + dy * dy;
       if (distance < least) { least = distance; best = at; }
     }
@@ -229,26 +264,48 @@
       "\nprecision " + share("precision");
   }
 
+  // what would move, drawn where it would move to
+  let ghosts = [];
+
+  function ghostOf(f) {
+    const ghost = f.mark.cloneNode(false);
+    ghost.setAttribute("class", "ghost");
+    ghost.setAttribute("visibility", "hidden");
+    f.mark.before(ghost);
+    return { ...f, mark: ghost };
+  }
+
+  function haunt(at) {
+    const columns = chosen().columns;
+    ghosts.forEach((ghost) => {
+      if (at === null) ghost.mark.setAttribute("visibility", "hidden");
+      else place(ghost, (name) => columns[name] ? columns[name][at] : null);
+    });
+  }
+
   function readsOut(svg) {
-    const dot = svg.querySelector("circle.now[data-x][data-y]");
-    if (!dot) return;
+    const mark = svg.querySelector("circle.now[data-x][data-y]") ||
+      svg.querySelector("line.now[data-x]");
+    if (!mark) return;
     svg.setAttribute("data-follows", "");
     const box = document.getElementById("under-pointer");
     svg.addEventListener("pointermove", (e) => {
-      const at = stepUnder(e, svg, dot);
+      const at = stepUnder(e, svg, mark);
       box.hidden = at === null;
+      haunt(at);
       if (at === null) return;
       box.textContent = told(at);
       const right = e.clientX > window.innerWidth - 190;
       box.style.left = e.pageX + (right ? -150 : 14) + "px";
       box.style.top = e.pageY + 14 + "px";
     });
-    svg.addEventListener("pointerleave", () => { box.hidden = true; });
+    svg.addEventListener("pointerleave", () => {
+      box.hidden = true;
+      haunt(null);
+    });
     svg.addEventListener("click", (e) => {
-      const at = stepUnder(e, svg, dot);
-      if (at === null) return;
-      slider.value = String(at);
-      move();
+      const at = stepUnder(e, svg, mark);
+      if (at !== null) moveTo(at);
     });
   }
 
@@ -260,6 +317,9 @@
       box.hidden = true;
       document.body.append(box);
     }
+    ghosts = followers
+      .filter((f) => f.mark.dataset.x && ["circle", "line"].includes(f.mark.tagName))
+      .map(ghostOf);
     all("svg.figure, svg.plot").forEach(readsOut);
   }
 
@@ -272,8 +332,11 @@
     flag = document.getElementById("flag");
     document.body.classList.add("live");
     followers = all("[data-x], [data-left]").map(follower);
-    slider.addEventListener("input", move);
-    if (flag) flag.addEventListener("input", flagMore);
+    [slider, flag].forEach((range) => {
+      if (!range) return;
+      range.addEventListener("input", slide);
+      range.addEventListener("keydown", typed);
+    });
     if (choice) choice.addEventListener("change", choose);
     const back = document.getElementById("back");
     if (back) back.addEventListener("click", choose);

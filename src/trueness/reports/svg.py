@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
+from trueness._core.names import told_apart
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
 from trueness.reports.svg_bars import draw_bars
@@ -51,6 +52,9 @@ ROWS_OF_A_CURVE = 7
 # bottom and top of a histogram under curves, in heights of their plot
 HISTOGRAM = (-0.2, -0.02)
 MOST_LARGE_DOTS = 20  # more dots are drawn small
+MOST_LABELS = 8  # curves that have their name beside them
+LETTERS_OF_LABEL = 26
+LABEL_LETTER = 6.4  # width of a letter of these names, in units of the drawing
 
 
 def draw(figure: Figure, most_intervals: int = MOST_SHOWN) -> Drawn:
@@ -89,6 +93,8 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     ]
     if figure.legend:
         marks += _legend_inside(axes, figure, data.lines)
+    if figure.labels:
+        marks += _labels_of_curves(axes, figure, data)
 
     moving = [*_moving_line(axes, figure), *_moving_point(axes, figure)]
     names = ", ".join(curve.name for curve in data.lines)
@@ -160,7 +166,8 @@ def _bands(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
 def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     """Draw each curve in its colour; without a legend the page chooses one of them."""
     marks = []
-    for curve in data.lines:
+    # the first one lies on top
+    for curve in reversed(data.lines):
         place = place_in(figure.order, curve.name)
         kind = f"curve {colour(place)}"
         if figure.legend or place == 0:
@@ -219,6 +226,57 @@ def _legend_inside(axes: Axes, figure: Figure, curves: Sequence[Line]) -> list[M
         marks.append(text("name", name_start, base_line, shown(curve.name, 20)))
 
     return marks
+
+
+def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
+    """Write the name and the area of each curve, with a line that leads to the curve.
+
+    They stand under the diagonal, where no ROC curve of a useful classifier is.
+    """
+    labels = figure.labels or {}
+    named = [curve for curve in data.lines if curve.name in labels][:MOST_LABELS]
+    texts = [f"AUC {labels[curve.name]}" for curve in named]
+    if len(data.lines) > 1:
+        names = told_apart([curve.name for curve in named], LETTERS_OF_LABEL)
+        texts = [
+            f"{name} {labels[curve.name]}"
+            for name, curve in zip(names, named, strict=True)
+        ]
+
+    longest = max(len(label) for label in texts)
+    left = axes.right - 6 - LABEL_LETTER * longest
+    lowest = axes.height - BOTTOM - 12
+
+    marks = []
+    for row, (curve, label) in enumerate(zip(named, texts, strict=True)):
+        y = lowest - TEXT * (len(named) - 1 - row)
+        model = place_in(figure.order, curve.name)
+        kind = "chosen" if model == 0 else ""
+        on_curve = _where_it_rises_to(axes, curve[data.x.name], curve[data.y.name], y)
+        if on_curve < left - 4:
+            ends = {"x1": on_curve, "x2": left - 4, "y1": y - 4, "y2": y - 4}
+            marks.append(
+                element("line", f"leader {kind}", **ends, data_model=str(model))
+            )
+        marks.append(
+            element(
+                "text",
+                f"curve-label {kind}",
+                label,
+                x=left,
+                y=y,
+                data_model=str(model),
+            )
+        )
+
+    return marks
+
+
+def _where_it_rises_to(axes: Axes, x: Floats, y: Floats, height: float) -> float:
+    """Return where a rising curve reaches a height, on the paper."""
+    across = axes.px(x)
+    up = -axes.py(y)
+    return float(np.interp(4 - height, up, across))
 
 
 def _moving_line(axes: Axes, figure: Figure) -> list[Markup]:

@@ -220,8 +220,10 @@ def _frame(axes: Axes) -> list[Markup]:
 def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
     """Return about ``about`` round numbers for the ticks of an axis.
 
-    >>> [words for _, words in ticks(0, 1)]
-    ['0', '0.2', '0.4', '0.6', '0.8', '1']
+    Whole numbers are written as such, and others with equal decimals.
+
+    >>> [words for _, words in ticks(0.79, 1)]
+    ['0.80', '0.85', '0.90', '0.95', '1']
     """
     rough_step = high / about - low / about  # in parts: the whole may overflow
     power_of_ten = 10.0 ** np.floor(np.log10(rough_step))
@@ -235,12 +237,21 @@ def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
 
     lowest = np.ceil(low / step - 1e-9)
     highest = np.floor(high / step + 1e-9)
-    marks = []
-    for multiple in np.arange(lowest, highest + 1):
-        # -0.0 + 0.0 is 0.0, which has no sign
-        marks.append((multiple * step, f"{multiple * step + 0.0:.6g}"))
+    # -0.0 + 0.0 is 0.0, which has no sign
+    values = [
+        float(multiple * step + 0.0) for multiple in np.arange(lowest, highest + 1)
+    ]
 
-    return marks
+    return [(value, _tick_label(value, step)) for value in values]
+
+
+def _tick_label(value: float, step: float) -> str:
+    """Write a number of an axis; those that are not whole have as many decimals."""
+    short = f"{value:.6g}"
+    decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    if "e" in short or float(short).is_integer() or decimals > 6:
+        return short
+    return f"{value:.{decimals}f}"
 
 
 def line(
