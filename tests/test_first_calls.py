@@ -359,14 +359,29 @@ def test_a_wrong_call_is_taught(call, teaches):
 
 
 def test_a_count_at_a_threshold_is_a_plain_number():
-    c = trueness.confusion(y, s, 0.5)
-    hit, flagged = int(np.sum(y * hat)), int(hat.sum())
-    expected = hit, flagged - hit, int(y.sum()) - hit, N - flagged - int(y.sum()) + hit
-    assert c.cells == expected
-    one = trueness.sweep(t)[3]
-    for plain in (c, one, trueness.Confusion(np.int64(1), 2, 3, 4)):
-        assert [type(n) for n in plain.cells] == [int] * 4
-    assert type(trueness.confusion(y, s, 0.5, weight=df["w"] / 3).tp) is float
+    true_positives = int(np.sum(y * hat))
+    false_positives = int(hat.sum()) - true_positives
+    false_negatives = int(y.sum()) - true_positives
+    true_negatives = N - true_positives - false_positives - false_negatives
+
+    counted = trueness.confusion(y, s, 0.5)
+
+    assert counted.cells == (
+        true_positives,
+        false_positives,
+        false_negatives,
+        true_negatives,
+    )
+    one_of_many = trueness.sweep(t)[3]
+    typed = trueness.Confusion(np.int64(1), 2, 3, 4)
+    for table in (counted, one_of_many, typed):
+        assert [type(count) for count in table.cells] == [int] * 4
+
+
+def test_weighted_counts_at_a_threshold_are_decimals():
+    weighted = trueness.confusion(y, s, 0.5, weight=df["w"] / 3)
+
+    assert type(weighted.tp) is float
 
 
 def test_a_metric_without_cases_is_not_a_number():

@@ -1,6 +1,7 @@
 """AUCs and prevalence from agreement alone."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,16 +23,19 @@ def errors(found, aucs):
 
 
 def test_exact_when_the_moments_are_exact():
-    # every combination of outputs in the share that independence gives
-    rho, sens = 0.25, np.array([0.9, 0.8, 0.7, 0.6])
-    votes = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
-    p1 = np.prod(np.where(votes == 1, sens, 1 - sens), axis=1)
-    p0 = np.prod(np.where(votes == 0, sens, 1 - sens), axis=1)
-    count = np.round(1e9 * (rho * p1 + (1 - rho) * p0)).astype(int)
+    prevalence = 0.25
+    accuracy = np.array([0.9, 0.8, 0.7, 0.6])  # sensitivity, specificity, AUC of a vote
+    votes = np.array(list(product([0, 1], repeat=4)))
+    # every combination of votes as often as independence says
+    in_positives = np.prod(np.where(votes == 1, accuracy, 1 - accuracy), axis=1)
+    in_negatives = np.prod(np.where(votes == 0, accuracy, 1 - accuracy), axis=1)
+    probability = prevalence * in_positives + (1 - prevalence) * in_negatives
+    count = np.round(1e9 * probability).astype(int)
+
     found = if_independent(Panel(list("ABCD"), votes, unknown=count))
 
-    assert found.prevalence.value == pytest.approx(rho, abs=1e-6)
-    assert errors(found, sens) == pytest.approx(np.zeros(4), abs=1e-6)  # AUC of a vote
+    assert found.prevalence.value == pytest.approx(prevalence, abs=1e-6)
+    assert errors(found, accuracy) == pytest.approx(np.zeros(4), abs=1e-6)
     assert found.misfit > 0.9
 
 

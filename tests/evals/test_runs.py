@@ -33,12 +33,19 @@ def test_one_attempt_is_mcnemars_exact_test():
 def test_several_attempts_are_a_paired_comparison_of_items():
     rng = np.random.default_rng(1)
     easy = rng.beta(1, 1, 300)
-    a, b = rng.binomial(5, easy), rng.binomial(3, easy**1.3)
-    found = trueness.compare_runs({"a": made(a, [5] * 300), "b": made(b, [3] * 300)})
-    pair, t = found.pairs[0], stats.ttest_rel(a / 5, b / 3)
-    assert pair.difference.value == pytest.approx((a / 5 - b / 3).mean())
-    assert pair.statistic == pytest.approx(t.statistic)
-    assert pair.p_value == pytest.approx(t.pvalue, rel=0.02)
+    passed_by_a = rng.binomial(5, easy)
+    passed_by_b = rng.binomial(3, easy**1.3)
+    paired_test = stats.ttest_rel(passed_by_a / 5, passed_by_b / 3)
+
+    comparison = trueness.compare_runs(
+        {"a": made(passed_by_a, [5] * 300), "b": made(passed_by_b, [3] * 300)}
+    )
+
+    (pair,) = comparison.pairs
+    mean_difference = (passed_by_a / 5 - passed_by_b / 3).mean()
+    assert pair.difference.value == pytest.approx(mean_difference)
+    assert pair.statistic == pytest.approx(paired_test.statistic)
+    assert pair.p_value == pytest.approx(paired_test.pvalue, rel=0.02)
 
 
 def test_items_are_paired_by_name():

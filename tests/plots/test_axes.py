@@ -36,6 +36,12 @@ def points(line):
     return np.column_stack([line.get_xdata(), line.get_ydata()])
 
 
+def colours_of_areas(ax):
+    """Return the colours of filled areas, in the order in which they were drawn."""
+    colours = [area.get_facecolor()[0] for area in ax.collections]
+    return [matplotlib.colors.to_hex(colour) for colour in colours]
+
+
 def labelled(ax):
     return {x.get_label(): x for x in ax.lines if not x.get_label().startswith("_")}
 
@@ -64,52 +70,70 @@ def test_roc_draws_the_curve_on_the_axes_and_gives_them_back(two, ax):
 
 
 def test_a_panel_has_a_legend_and_bands_in_the_colours_of_their_lines(two, ax):
+    auc = trueness.auc(two["a"])
+    band = trueness.roc_band(two["a"])
+
     plots.roc(two, band="simultaneous", ax=ax)
-    a = trueness.auc(two["a"])
-    assert texts(ax)[0] == f"a: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})"
-    bands = [matplotlib.colors.to_hex(x.get_facecolor()[0]) for x in ax.collections]
-    lines = [matplotlib.colors.to_hex(x.get_color()) for x in labelled(ax).values()]
-    assert bands == lines
-    band, path = trueness.roc_band(two["a"]), ax.collections[0].get_paths()[0].vertices
-    assert set(zip(band.fpr, band.low, strict=True)) <= set(map(tuple, path))
+
+    assert texts(ax)[0] == f"a: AUC {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f})"
+
+    line_colours = [
+        matplotlib.colors.to_hex(line.get_color()) for line in labelled(ax).values()
+    ]
+    assert colours_of_areas(ax) == line_colours
+
+    outline = ax.collections[0].get_paths()[0].vertices
+    lower_edge = set(zip(band.fpr, band.low, strict=True))
+    assert lower_edge <= {tuple(point) for point in outline}
 
 
-def test_probit_axes_the_band_of_reliability_and_named_guides(two, ax):
+def test_det_has_probit_axes(two, ax):
     plots.det(two["a"], ax=ax)
-    ticks = zip(ax.get_xticklabels(), ax.get_xticks(), strict=True)
-    shown = {t.get_text(): place for t, place in ticks}
-    assert shown["0.05"] == pytest.approx(ndtri(0.05))
+
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    places = dict(zip(labels, ax.get_xticks(), strict=True))
+    assert places["0.05"] == pytest.approx(ndtri(0.05))
     assert np.isfinite(points(ax.lines[1])).all()
-    ax.clear()
+
+
+def test_reliability_has_two_bands_and_a_histogram(two, ax):
+    reliability = trueness.reliability(two["a"], replicates=40)
+
     plots.reliability(two["a"], replicates=40, ax=ax)
-    found = trueness.reliability(two["a"], replicates=40)
+
     diagonal, line = ax.lines
     assert points(diagonal).tolist() == [[0, 0], [1, 1]]
-    assert line.get_ydata().tolist() == found.probability.tolist()
+    assert line.get_ydata().tolist() == reliability.probability.tolist()
     assert len(ax.collections) == 2  # confidence and consistency
     (histogram,) = ax.child_axes
     assert histogram.get_xlabel() == "Score"
-    ax.clear()
+
+
+def test_a_decision_curve_names_its_guides(two, ax):
+    curve = trueness.decision_curve(two["a"])
+
     plots.decision_curve(two["a"], ax=ax)
-    found = trueness.decision_curve(two["a"])
-    assert texts(ax) == ["act always", "act never", "act on the score"]
+
     lines = labelled(ax)
-    assert lines["act always"].get_ydata().tolist() == found.treat_all.tolist()
+    assert texts(ax) == ["act always", "act never", "act on the score"]
+    assert lines["act always"].get_ydata().tolist() == curve.treat_all.tolist()
     assert not lines["act never"].get_ydata().any()
 
 
 def test_scores_are_shares_of_each_class(two, ax):
-    plots.score_distributions(two["a"], bins=10, ax=ax)
-    negative, positive = (area.get_paths()[0].vertices for area in ax.collections)
     t = two["a"]
     edges = np.linspace(t.score[-1], t.score[0], 11)
-    expected = np.histogram(t.score, edges, weights=t.pos)[0] / t.n_pos
-    for place, height in zip((edges[1:] + edges[:-1]) / 2, expected, strict=True):
-        near = np.abs(positive[:, 0] - place) <= (edges[1] - edges[0]) / 2 + 1e-12
-        assert np.isclose(positive[near, 1], height).any()
+    positives, _ = np.histogram(t.score, edges, weights=t.pos)
+    half_width = (edges[1] - edges[0]) / 2
+
+    plots.score_distributions(t, bins=10, ax=ax)
+
+    negative, positive = (area.get_paths()[0].vertices for area in ax.collections)
+    for middle, count in zip(edges[:-1] + half_width, positives, strict=True):
+        in_bin = np.abs(positive[:, 0] - middle) <= half_width + 1e-12
+        assert np.isclose(positive[in_bin, 1], count / t.n_pos).any()
     assert negative[:, 1].max() <= 1
-    colours = {matplotlib.colors.to_hex(x.get_facecolor()[0]) for x in ax.collections}
-    assert len(colours) == 2
+    assert len(set(colours_of_areas(ax))) == 2
     assert texts(ax) == ["negative", "positive"]
 
 

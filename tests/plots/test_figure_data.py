@@ -1,5 +1,7 @@
 """What figures show, read from their data before anybody draws them."""
 
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -157,20 +159,24 @@ def test_bands_are_drawn(two):
     assert column(figure, 0, "low") == pytest.approx(band.low)
 
 
-def test_det_has_probit_ticks_and_a_binormal_fit_is_the_fitted_curve(two):
+def test_det_has_probit_ticks(two):
     figure = plots.det.figure_data(two["a"])
+
     assert all(abs(p["x"]) < 4 and abs(p["y"]) < 4 for p in rows(figure, -1))
     ticks = {text: place for place, text in figure.data.x.ticks}
     assert ticks["0.05"] == pytest.approx(-1.6449, abs=1e-4)
     assert ticks["0.95"] == pytest.approx(1.6449, abs=1e-4)
-    figure, fit = (
-        plots.binormal_fit.figure_data(two["a"]),
-        trueness.ranking.fit_binormal(two["a"]),
-    )
+
+
+def test_a_binormal_fit_is_the_fitted_curve(two):
+    fit = trueness.ranking.fit_binormal(two["a"])
+
+    figure = plots.binormal_fit.figure_data(two["a"])
+
     assert f"p = {fit.p_value:.2g}" in words(figure, "title")
     curve = [p for p in rows(figure, -1) if p["curve"].startswith("binormal")]
-    at = len(curve) // 2
-    assert curve[at]["tpr"] == pytest.approx(fit.curve.tpr(curve[at]["fpr"]))
+    middle = curve[len(curve) // 2]
+    assert middle["tpr"] == pytest.approx(fit.curve.tpr(middle["fpr"]))
 
 
 def test_scores_of_each_classifier_have_a_panel(two):
@@ -420,21 +426,28 @@ def test_the_plane_shows_region_curve_and_point():
     figure = plots.operating_point.figure_data(
         HAND, "recall", "flagged <= 4", title="Beds"
     )
-    allowed, _, worth, curve, point = layers(figure)
+
+    allowed, _, equal_value, curve, [point] = layers(figure)
     assert {"low", "high"} <= allowed[0].keys()
-    assert [curve[0][k] for k in ("fpr", "tpr", "cut")] == [0, 0, np.inf]
-    (place,) = point
-    found = [place[k] for k in ("fpr", "tpr", "cut", "value")]
-    assert found == [1 / 6, 0.75, 0.6, 0.75]
+    assert [curve[0][key] for key in ("fpr", "tpr", "cut")] == [0, 0, np.inf]
+    assert [point[key] for key in ("fpr", "tpr", "cut")] == [1 / 6, 0.75, 0.6]
+    assert point["value"] == 0.75
     assert "maximize recall, flagged <= 4" in words(figure)
-    # recall is worth as much on a level line
-    assert {r["tpr"] for r in worth} == {0.75}
-    # no constraint, no region
+    # the same recall is reached along a horizontal line
+    assert {row["tpr"] for row in equal_value} == {0.75}
+
+
+def test_without_a_constraint_the_plane_has_no_region():
     assert not plots.operating_point.figure_data(HAND).data.bands
-    found = trueness.guaranteed_threshold(HUNDRED, "recall >= 0.8")
-    figure = plots.guaranteed_threshold.figure_data(HUNDRED, found)
-    (place,) = rows(figure, -1)
-    assert (place["fpr"], place["tpr"]) == (25 / 100, 90 / 100)
+
+
+def test_the_plane_shows_a_guaranteed_threshold():
+    guaranteed = trueness.guaranteed_threshold(HUNDRED, "recall >= 0.8")
+
+    figure = plots.guaranteed_threshold.figure_data(HUNDRED, guaranteed)
+
+    (point,) = rows(figure, -1)
+    assert (point["fpr"], point["tpr"]) == (25 / 100, 90 / 100)
     assert "recall >= 0.8" in words(figure)
 
 
@@ -669,27 +682,49 @@ def test_levels_by_n(level):
 
 def test_likelihoods_peak_at_their_estimates():
     figure = plots.majority_likelihood.figure_data(5, 7)
+
     for name, peak in (("likelihood", 5 / 7), ("entropic likelihood", 2 / 3)):
-        p, height = (column(figure, -1, k, name) for k in ("p", "height"))
-        assert p[int(np.argmax(height))] == pytest.approx(peak, abs=1e-3)
-    marks = {r["rule"]: r["p"] for x in layers(figure) for r in x if "rule" in r}
+        probability = column(figure, -1, "p", name)
+        height = column(figure, -1, "height", name)
+        assert probability[int(np.argmax(height))] == pytest.approx(peak, abs=1e-3)
+
+    every_row = chain.from_iterable(layers(figure))
+    marks = {row["rule"]: row["p"] for row in every_row if "rule" in row}
     assert marks["blend"] == pytest.approx(103 / 147)
-    assert rows(plots.majority_likelihood.figure_data(2, 7), -1) == rows(figure, -1)
-    # certain leaves are drawn too
-    assert np.isfinite(
-        column(plots.majority_likelihood.figure_data(4, 4), -1, "height")
-    ).all()
+
+
+def test_likelihoods_are_those_of_the_majority():
+    of_majority = plots.majority_likelihood.figure_data(5, 7)
+
+    of_minority = plots.majority_likelihood.figure_data(2, 7)
+
+    assert rows(of_minority, -1) == rows(of_majority, -1)
+
+
+def test_likelihoods_of_a_leaf_without_a_minority_are_finite():
+    figure = plots.majority_likelihood.figure_data(4, 4)
+
+    assert np.isfinite(column(figure, -1, "height")).all()
 
 
 def test_leaves_show_share_interval_and_verdict():
-    report = trueness.leaves([1, 1, 1, 0] * 9 + [0, 1], ["a"] * 36 + ["b"] * 2).report()
+    labels = [1, 1, 1, 0] * 9 + [0, 1]
+    report = trueness.leaves(labels, ["a"] * 36 + ["b"] * 2).report()
+
     drawn = rows(plots.leaf_probabilities.figure_data(report), 0)
+
     assert [row["leaf"] for row in drawn] == ["a", "b"]
     assert [row["verdict"] for row in drawn] == report.verdict.tolist()
     for row, low, high in zip(drawn, report.low, report.high, strict=True):
         assert row["low"] == low <= row["share"] <= high == row["high"]
-    evil = trueness.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
-    assert rows(plots.leaf_probabilities.figure_data(evil), 0)[0]["leaf"] == "\\x1b[31m"
+
+
+def test_names_of_leaves_cannot_act_on_a_terminal():
+    report = trueness.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
+
+    drawn = rows(plots.leaf_probabilities.figure_data(report), 0)
+
+    assert drawn[0]["leaf"] == "\\x1b[31m"
 
 
 def fitted_tree(rng):

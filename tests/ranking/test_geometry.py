@@ -91,12 +91,16 @@ def test_precision_through_g_is_that_of_the_sweep(rng, prevalence):
 
 def test_random_ideal_and_wrong_classifier():
     u = np.linspace(0, 1, 11)
-    chance = leakage(Tally([1], pos=[4], neg=[6]))
-    for found in (chance(u), chance.inverse(u), u * chance.density(u)):
-        assert found == pytest.approx(u)
-    ideal, wrong = (leakage(Tally([2, 1], [0, 6][::k], [4, 0][::k])) for k in (1, -1))
 
-    assert (ideal(u).tolist(), ideal.inverse(u).tolist()) == ([0] * 11, [1] * 11)
+    chance = leakage(Tally([1], pos=[4], neg=[6]))
+    ideal = leakage(Tally([2, 1], pos=[4, 0], neg=[0, 6]))
+    wrong = leakage(Tally([2, 1], pos=[0, 4], neg=[6, 0]))
+
+    assert chance(u) == pytest.approx(u)
+    assert chance.inverse(u) == pytest.approx(u)
+    assert chance.density(u[1:]) == pytest.approx(1)
+    assert ideal(u).tolist() == [0] * 11
+    assert ideal.inverse(u).tolist() == [1] * 11
     assert (chance.area, ideal.area, wrong.area) == (0.5, 0, 1)
 
 
