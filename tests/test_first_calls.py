@@ -443,7 +443,7 @@ def test_a_requirement_may_come_first(data):
 
 def test_verdicts_without_labels_name_what_answers():
     frame = pd.DataFrame({"first": hat, "second": (b >= 0.5).astype(int)})
-    with pytest.raises(InputError, match="ask latent_class or agreement"):
+    with pytest.raises(InputError, match="use latent_class or agreement"):
         trueness.evaluate(frame)
 
 
