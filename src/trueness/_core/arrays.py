@@ -55,7 +55,7 @@ def map_blocks(compute: Callable[[slice], T], size: int) -> list[T]:
 
 
 def begins_run(values: Array) -> NDArray[np.bool_]:
-    """Which entries differ from the one before? The first does."""
+    """Return which entries differ from the one before; the first one does."""
     begins = np.ones(values.size, dtype=bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins
@@ -80,7 +80,7 @@ def order_keys(bits: Any) -> Any:
 
 
 def threads() -> int:
-    """How many threads may this process use for sorting?"""
+    """Return how many threads this process may use for sorting."""
     if hasattr(os, "sched_getaffinity"):
         return min(len(os.sched_getaffinity(0)), 8)
     return min(os.cpu_count() or 1, 8)

@@ -80,7 +80,7 @@ class Curves:
         return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
 
     def name_on_the_right(self, k: int) -> bool:
-        """Does the name of the k-th rule stand on its right, where more room is?"""
+        """Return whether the name of the k-th rule stands on its right."""
         if self.rule_sides:
             return self.rule_sides[k] == "right"
         return self.rules[k][1] < (self.x.low + self.x.high) / 2
@@ -293,9 +293,9 @@ def intervals(
         what,
         label,
         names=tuple(estimates),
-        value=np.array([float(e.value) for e in estimates.values()]),
-        low=np.array([float(e.low) for e in estimates.values()]),
-        high=np.array([float(e.high) for e in estimates.values()]),
+        value=np.array([float(estimate.value) for estimate in estimates.values()]),
+        low=np.array([float(estimate.low) for estimate in estimates.values()]),
+        high=np.array([float(estimate.high) for estimate in estimates.values()]),
         zero=zero,
         keys=keys,
         more=more,

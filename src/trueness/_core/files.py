@@ -197,7 +197,7 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:
-    """Is this a pipe, a terminal or the like, which is written and not replaced?"""
+    """Return whether this is a pipe or a terminal, which is never replaced."""
     target = Path(os.fsdecode(path))
     if target.is_relative_to("/dev"):  # /dev/stdout may lead to a plain file
         return target.exists()

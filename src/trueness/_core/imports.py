@@ -48,7 +48,7 @@ class HigherFunction(Generic[F]):
 
 
 def is_of_library(value: object, library: str, kind: str) -> bool:
-    """Is a value of this class of a library, which need not have been imported?
+    """Return whether a value is of a library, which need not have been imported.
 
     Nothing can be of a class whose library was not imported.
     """

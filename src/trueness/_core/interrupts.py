@@ -18,7 +18,7 @@ INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
 
 
 def is_program() -> bool:
-    """Is this process the program ``trueness``, and not one that imports it?"""
+    """Return whether this process is the program ``trueness``."""
     name = os.path.basename(sys.argv[0]) if sys.argv else ""
     if name.removesuffix(".exe") == "trueness":
         return True

@@ -146,7 +146,7 @@ def _typed_here(name: str, names: Collection[str]) -> str:
 
 
 def _call_here(name: str) -> PythonCode | None:
-    """Which call of Trueness answers a name of another library or profession?"""
+    """Return the call of Trueness for a name of another library or profession."""
     calls = [f"trueness.{call}" for call in calls_for(name)]
     return PythonCode(" or ".join(calls)) if calls else None
 

@@ -41,7 +41,7 @@ def written(value: object, places: int | None = None) -> str:
 
 
 def is_estimate(value: object) -> bool:
-    """Has this a value with an interval around it?"""
+    """Return whether this has a value with an interval around it."""
     return all(hasattr(value, name) for name in ("value", "low", "high"))
 
 
@@ -99,7 +99,7 @@ _USUAL_PLACES = 3
 
 
 def _places(half_width: float) -> int:
-    """How many decimal places show two digits of half the width of an interval?"""
+    """Return the decimal places that show two digits of half an interval."""
     if not 0 < half_width < inf:
         return _USUAL_PLACES
     # rounded: the logarithm of 0.001 may be -3.0000000000000004

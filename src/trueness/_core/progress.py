@@ -136,7 +136,7 @@ def _advance(display: Any, task: Any, number: float = 1) -> None:
 
 
 def visible() -> bool:
-    """Is there a terminal that can show a bar?"""
+    """Return whether there is a terminal that can show a bar."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 

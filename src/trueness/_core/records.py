@@ -45,7 +45,7 @@ class Record:
             setattr(cls, name, getattr(cls, name))
 
     def __eq__(self, other: object) -> bool:
-        """Are all fields the same? Arrays by their entries, and NaN is like NaN."""
+        """Return whether all fields are the same; arrays by entries, NaN like NaN."""
         if type(other) is not type(self):
             return NotImplemented
         compared_names = [member.name for member in fields(self) if member.compare]
@@ -168,7 +168,7 @@ class TwoAxes(Answer):
 
 
 def _same(value: object, compared: object) -> bool:
-    """Are two fields the same? NaN is like NaN."""
+    """Return whether two fields are the same; NaN is like NaN."""
     if isinstance(value, np.ndarray) or isinstance(compared, np.ndarray):
         return _same_arrays(np.asarray(value), np.asarray(compared))
     if isinstance(value, Mapping) and isinstance(compared, Mapping):
@@ -208,7 +208,7 @@ def _same_arrays(a: Array, b: Array) -> bool:
 
 
 def _compares_as_tuple(value: object) -> bool:
-    """Is this a dataclass whose ``==`` compares fields as a tuple? Arrays refuse it."""
+    """Return whether ``==`` compares a dataclass as a tuple, which arrays refuse."""
     parameters = getattr(type(value), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.eq)
 
@@ -397,7 +397,7 @@ def _field_text(name: object, value: object) -> str:
 
 
 def _is_called(estimate: Estimate, name: str) -> bool:
-    """Is this the name of the estimate, in capitals or not?"""
+    """Return whether this is the name of the estimate, in capitals or not."""
     return estimate.name.replace(" ", "_").casefold() == name.casefold()
 
 
@@ -529,7 +529,7 @@ class Estimate(Answer):
         return round(float(self.value), digits or 0)
 
     def __eq__(self, other: object) -> bool:
-        """Is it the same estimate, or the same number?"""
+        """Return whether it is the same estimate, or the same number."""
         if isinstance(other, Estimate):
             return super().__eq__(other)
         return bool(self.value == other)
@@ -573,7 +573,7 @@ class Estimate(Answer):
 
     @property
     def _kind_of_interval(self) -> str:
-        """What the interval is called: a posterior has no confidence interval."""
+        """Return what the interval is called: credible for a posterior."""
         if self.method.startswith("posterior"):
             return "credible interval"
         if self.method.startswith("prediction"):
@@ -594,7 +594,7 @@ class Answers(dict[Any, Any]):
 
     @property
     def notes(self) -> list[str]:
-        """What to keep in mind, each sentence once."""
+        """Return what to keep in mind, each sentence once."""
         notes: list[str] = []
         for answer in self.values():
             notes += [str(note) for note in getattr(answer, "notes", ())]
@@ -602,7 +602,9 @@ class Answers(dict[Any, Any]):
 
     def __repr__(self) -> str:
         """Print a line for each estimate; other answers one after the other."""
-        if not self or not all(isinstance(v, Estimate) for v in self.values()):
+        if not self or not all(
+            isinstance(answer, Estimate) for answer in self.values()
+        ):
             return dict.__repr__(self)
 
         names = [shown(name) for name in self]
@@ -688,7 +690,7 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 
     _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
-        return {name: np.asarray(v).tolist() for name, v in columns.items()}
+        return {name: np.asarray(column).tolist() for name, column in columns.items()}
 
     import narwhals.stable.v2 as nw
 

@@ -56,7 +56,7 @@ def bisect(
 def rises_above_zero(
     function: Callable[[float], float], start: float, end: float
 ) -> float:
-    """Where does a continuous function rise above zero, on the way to ``end``?
+    """Return where a continuous function rises above zero, on the way to ``end``.
 
     ``start`` where it is not below zero there, ``end`` where it never rises above. By
     SciPy's ``brentq`` (Brent 1973), to the last digits.
@@ -431,7 +431,7 @@ def coefficient_influence(
 def separated(
     column: Floats, pos: Array, neg: Array, only_cut: float | None = None
 ) -> bool:
-    """Does a cut separate the classes, but for cases at the cut itself?
+    """Return whether a cut separates the classes, but for cases at the cut itself.
 
     Then the likelihood has no maximum. With ``only_cut`` no other cut counts, and
     that one only with the positives above it (a curve through 1/2 there, without an

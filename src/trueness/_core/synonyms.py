@@ -655,7 +655,7 @@ def calls_for(word: str) -> list[str]:
 
 
 def is_absent(word: str) -> bool:
-    """Is this something that others compute, and Trueness does not?
+    """Return whether others compute this, and Trueness does not.
 
     >>> is_absent("shap"), is_absent("ndcg"), is_absent("auroc")
     (True, True, False)
@@ -677,7 +677,7 @@ def nearest_call(word: str) -> str | None:
 
 
 def _is_absent(word: str, form: Callable[[str], object]) -> bool:
-    """Is a word, in this form, one of those that Trueness does not compute?"""
+    """Return whether a word, in this form, is one that Trueness does not compute."""
     return form(word) in map(form, ABSENT) or bool(_calls_named(word, NEAREST, form))
 
 

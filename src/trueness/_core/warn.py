@@ -22,6 +22,6 @@ def warn_user(message: str, category: type[Warning]) -> None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Does a frame run code of this package?"""
+    """Return whether a frame runs code of this package."""
     module = str(frame.f_globals.get("__name__", ""))
     return module == PACKAGE or module.startswith(f"{PACKAGE}.")

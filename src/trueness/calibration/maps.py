@@ -203,12 +203,12 @@ class Map(Record):
 
     @property
     def reads_names(self) -> bool:
-        """Does the map read names of leaves, and not numbers?"""
+        """Return whether the map reads names of leaves, and not numbers."""
         return False
 
     @property
     def monotone(self) -> bool:
-        """Does the map never decrease, or never increase?"""
+        """Return whether the map never decreases, or never increases."""
         return direction(self.expression) is not None
 
     @property
@@ -510,7 +510,7 @@ _DAMAGE = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
 def _fits(value: object, kind: str) -> bool:
-    """Is a value of the type in the annotation of a field? True for unknown types."""
+    """Return whether a value has the type of a field; True for unknown types."""
     if kind.startswith("tuple[") and kind.endswith(", ...]"):
         inner = kind.removeprefix("tuple[").removesuffix(", ...]")
         return isinstance(value, tuple) and all(_fits(part, inner) for part in value)

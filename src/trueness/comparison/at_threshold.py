@@ -314,7 +314,7 @@ def _metric_columns(
 
 
 def _has_fixed_denominator(metric: Metric, sample: Sample[Panel]) -> bool:
-    """Is it a proportion of the same cases for every classifier, as recall is?"""
+    """Return whether it is, as recall, a proportion of the same cases for all."""
     if not metric.is_proportion or metric.ratio is None or metric.ratio.under is None:
         return False
     if sample.reweighted and depends_on_prevalence(metric):

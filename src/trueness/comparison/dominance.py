@@ -96,7 +96,7 @@ class Dominance(Record):
     names: tuple[str, str] = ("first", "second")
 
     def __bool__(self) -> bool:
-        """Does the first dominate the second in the sample?"""
+        """Return whether the first dominates the second in the sample."""
         return self.verdict == "dominates"
 
 

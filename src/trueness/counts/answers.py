@@ -498,7 +498,7 @@ _SUBJECTS = {
 
 
 def words_of(x: Tally | Panel) -> list[str]:
-    """Which parts of ``_DESIGN_PARTS`` hold for the sampling design of these counts?"""
+    """Return the parts of ``_DESIGN_PARTS`` that hold for these counts."""
     design_words = [word for word, part in _DESIGN_PARTS.items() if part.holds(x)]
     if x.labels_expected:
         # of several reasons the one about the map of labels comes first
@@ -548,9 +548,13 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
     # comparisons take the scores of several classifiers second, by another name
     second_name = "scores" if takes == "panel" else "y_score"
     second = Parameter(second_name, Parameter.POSITIONAL_OR_KEYWORD, default=None)
-    any_option = [p for p in others if p.kind is Parameter.VAR_KEYWORD]
+    any_option = [
+        parameter for parameter in others if parameter.kind is Parameter.VAR_KEYWORD
+    ]
     own_options = [
-        p.replace(kind=Parameter.KEYWORD_ONLY) for p in others if p not in any_option
+        parameter.replace(kind=Parameter.KEYWORD_ONLY)
+        for parameter in others
+        if parameter not in any_option
     ]
 
     hidden = {second_name, "y_score", *own.parameters}
@@ -613,7 +617,7 @@ def _pop_data_words(
 
 
 def _needs_no_counting(data: object, data_words: Mapping[str, Any]) -> bool:
-    """Are these counts or other records of Trueness, such as the curves of a plot?
+    """Return whether these are counts or other records, such as the curves of a plot.
 
     A mapping of columns is a frame, which must be counted.
     """
@@ -673,12 +677,12 @@ def _ask_of_groups(
 
 
 def _has_scores(x: object) -> bool:
-    """Is this a classifier, which scores cases?"""
+    """Return whether this is a classifier, which scores cases."""
     return hasattr(x, "predict_proba") or hasattr(x, "decision_function")
 
 
 def _holds_answers(parts: Mapping[Any, Any]) -> bool:
-    """Does a mapping hold counts or other records of Trueness, instead of columns?"""
+    """Return whether a mapping holds counts or other records instead of columns."""
     are_columns = [
         hasattr(part, "__len__")
         and not isinstance(part, (str, bytes))

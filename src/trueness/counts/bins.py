@@ -103,7 +103,7 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
 def _no_count_is_small(
     running_sums: Sequence[Array], first_row: int, last_row: int, at_least: int
 ) -> bool:
-    """Is each count from the first to the last row zero, or large enough?"""
+    """Return whether each count of these rows is zero, or large enough."""
     sums = []
     for running_sum in running_sums:
         sum_before = running_sum[first_row - 1] if first_row else 0

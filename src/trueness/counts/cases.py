@@ -158,7 +158,7 @@ class Cases:
         return keep_rows(remainder, has_cases(remaining))
 
     def __eq__(self, other: object) -> bool:
-        """Do both describe the same cases, of the same sampling design?"""
+        """Return whether both describe the same cases, of the same sampling design."""
         if type(other) is not type(self):
             return NotImplemented
 
@@ -215,7 +215,7 @@ class Cases:
 
     @property
     def labels_expected(self) -> bool:
-        """Do cases without a label count by the probability that a map assigns?"""
+        """Return whether a map says how likely cases without a label are positive."""
         if not self.design.expects_labels:
             return False
         return self.n_unknown > 0 or self.design.stratified
@@ -225,36 +225,36 @@ class Cases:
 
     @property
     def grouped(self) -> Clusters | None:
-        """Which cases belong together? None where each belongs to itself."""
+        """Return the cluster of each case; None where each case belongs to itself."""
         return None if self.clusters is None or self.clusters.single else self.clusters
 
     @property
     def cluster_number(self) -> float:
-        """How many clusters are there? Infinitely many where cases are independent."""
+        """Return the number of clusters, infinite where cases are independent."""
         return math.inf if self.grouped is None else float(self.grouped.number)
 
     @property
     def n(self) -> int:
-        """How many cases, labelled or not? Of weighted ones, the sum of weights."""
+        """Return the number of cases, labelled or not, or their total weight."""
         return self.n_neg + self.n_pos + self.n_unknown
 
-    n_neg = _total("neg", "How many negative cases?")
-    n_pos = _total("pos", "How many positive cases?")
-    n_unknown = _total("unknown", "How many cases without a label?")
+    n_neg = _total("neg", "Return the number of negative cases.")
+    n_pos = _total("pos", "Return the number of positive cases.")
+    n_unknown = _total("unknown", "Return the number of cases without a label.")
 
     @property
     def weighted(self) -> bool:
-        """Are these sums of weights instead of counts?"""
+        """Return whether these are sums of weights instead of counts."""
         return self._squares is not None
 
     @property
     def unit(self) -> str:
-        """What are the counts numbers of? ``"cases"``, or their ``"total weight"``."""
+        """Return what the counts count: ``"cases"``, or their ``"total weight"``."""
         return "total weight" if self.weighted else "cases"
 
     @property
     def single_cases(self) -> bool:
-        """Is each case counted by itself, without a weight and without a cluster?"""
+        """Return whether each case counts by itself, without a weight or a cluster."""
         return self.grouped is None and not self.weighted
 
     @property
@@ -354,12 +354,12 @@ def _as_weights(columns: Sequence[Array]) -> list[Array]:
 
 
 def same_arrays(first: Sequence[Array], second: Sequence[Array]) -> bool:
-    """Are these the same columns?"""
+    """Return whether these are the same columns."""
     if len(first) != len(second):
         return False
     return all(
-        np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-        for a, b in zip(first, second, strict=True)
+        np.array_equal(column, other_column, equal_nan=column.dtype.kind == "f")
+        for column, other_column in zip(first, second, strict=True)
     )
 
 
@@ -589,7 +589,7 @@ def _clusters_of(x: Cases) -> Clusters:
 
 
 def _both_clustered(first: Cases, second: Cases) -> bool:
-    """Do both have clusters? Refuse where only one of them has."""
+    """Return whether both have clusters; refuse where only one of them has."""
     if first.clusters is not None and second.clusters is not None:
         return True
     if first.clusters is second.clusters:

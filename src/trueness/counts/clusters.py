@@ -50,7 +50,7 @@ class Clusters:
 
     @cached_property
     def single(self) -> bool:
-        """Does every cluster hold one case only? Then cases are independent."""
+        """Return whether every cluster holds one case only: cases are independent."""
         if self.row.size != self.number:
             return False
 
@@ -80,7 +80,7 @@ class Clusters:
         return canonical_clusters(self.names, row[remains], self.code[remains], columns)
 
     def same(self, other: Clusters) -> bool:
-        """Are these the same cells?"""
+        """Return whether these are the same cells."""
         own_arrays = (self.names, self.row, self.code, *self.counts)
         other_arrays = (other.names, other.row, other.code, *other.counts)
         return all(map(np.array_equal, own_arrays, other_arrays))

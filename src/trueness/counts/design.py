@@ -75,7 +75,7 @@ class Design:
 
     @property
     def expects_labels(self) -> bool:
-        """Do cases without a label count by the probability that a map assigns?"""
+        """Return whether a map says how likely cases without a label are positive."""
         return isinstance(self.unlabelled, (ExpectedLabels, LabelSample))
 
     @property
@@ -85,7 +85,7 @@ class Design:
 
     @property
     def fixed_classes(self) -> bool:
-        """Are the numbers of positives and negatives fixed by the design?"""
+        """Return whether the design fixes the numbers of positives and negatives."""
         return self.sampling == CASE_CONTROL or self.prevalence is not None
 
     @property
@@ -159,7 +159,7 @@ def _check_map_alone(design: Design) -> None:
 
 PLAIN = Design()
 # the words of a design, without those that are kept in the counts
-WORDS = tuple(f.name for f in fields(Design))
+WORDS = tuple(field.name for field in fields(Design))
 
 
 _LIKELIHOOD = "Its likelihood assumes independent cases of equal weight."

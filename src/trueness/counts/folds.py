@@ -63,11 +63,11 @@ class Folds(Record):
 
     def __getitem__(self, name: str) -> Folds:
         """Return the folds of one model alone."""
-        return Folds(tuple(p[name] for p in self.parts))
+        return Folds(tuple(fold[name] for fold in self.parts))
 
     def __repr__(self) -> str:
         """Say how much there is in one line."""
-        cases = sum(int(p.n) for p in self.parts)
+        cases = sum(int(fold.n) for fold in self.parts)
         models = f" by {counted(len(self.names), 'model')}" if self.names else ""
         return f"Folds: {len(self)} folds, {counted(cases, 'case')}{models}"
 

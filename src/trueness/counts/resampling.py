@@ -66,7 +66,7 @@ class _RowsOfCases:
 
     @cached_property
     def place(self) -> Array:
-        """Where each row is in that order."""
+        """Return where each row is in that order."""
         place = np.empty(self.count.size, dtype=np.intp)
         place[self.order] = np.arange(self.count.size)
         return place

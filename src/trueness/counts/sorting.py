@@ -112,7 +112,7 @@ def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts
 
 
 def _ends_of_runs(keys: Array, block: slice) -> NDArray[np.bool_]:
-    """Which keys of this block are the last of their score?"""
+    """Return which keys of this block are the last of their score."""
     place = keys[block.start : block.stop + 1] >> keys.dtype.type(1)
     is_last = np.ones(block.stop - block.start, dtype=bool)
     np.not_equal(place[1:], place[:-1], out=is_last[: place.size - 1])

@@ -123,17 +123,17 @@ class Tally(Cases):
 
     @property
     def high(self) -> Floats:
-        """What is the largest score of each row? It differs from ``score`` in a bin."""
+        """Return the largest score of each row: in a bin, it is not ``score``."""
         return self.score if self._high is None else self._high
 
     @property
     def binned(self) -> bool:
-        """Does a row hold cases of more than one score?"""
+        """Return whether a row holds cases of more than one score."""
         return self._high is not None
 
     @property
     def plain(self) -> bool:
-        """Are cases independent, without weights, bins, or another sampling design?"""
+        """Return whether cases are a simple sample, without weights or bins."""
         if self.binned or self.weighted or self.clusters is not None:
             return False
         return self.design == PLAIN
@@ -191,7 +191,7 @@ class Tally(Cases):
         return _bin_rows(self.without_clusters(), starts)
 
     def __len__(self) -> int:
-        """How many distinct scores?"""
+        """Return the number of distinct scores."""
         return self.score.size
 
     @property
@@ -339,7 +339,7 @@ class Panel(Cases):
             assign_clusters(self, find_rows(value, self.rows), ids, columns)
 
     def __len__(self) -> int:
-        """How many distinct rows?"""
+        """Return the number of distinct rows."""
         return len(self.rows)
 
     @property
@@ -622,7 +622,7 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
 
 
 def holds_tests(x: Tally | Panel) -> bool:
-    """Are all outputs verdicts of tests (0 or 1) instead of scores?"""
+    """Return whether all outputs are verdicts of tests (0 or 1) instead of scores."""
     if isinstance(x, Tally) and x.score.size > 2:
         return False
 
@@ -635,7 +635,7 @@ def holds_tests(x: Tally | Panel) -> bool:
 
 
 def holds_readings(x: Tally) -> bool:
-    """Are the scores ordinal readings: 3 to 11 whole numbers, such as 1 to 5?"""
+    """Return whether the scores are ordinal: 3 to 11 whole numbers, such as 1 to 5."""
     return 3 <= x.score.size <= 11 and bool((x.score == np.floor(x.score)).all())
 
 

@@ -106,7 +106,7 @@ class FiDEL(RankMap):
         return _total(self.ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
-        """What does each classifier add to L? (m, K), NaN where it is missing."""
+        """Return what each classifier adds to L, (m, K); NaN where it is missing."""
         return self.llr - self.beta * (self.ranks(rows) - self.centre)
 
     @property

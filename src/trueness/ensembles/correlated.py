@@ -74,7 +74,7 @@ class CorrelatedFiDEL(RankMap):
 
     @property
     def weights(self) -> Floats:
-        """How much weight does each classifier have, when none is missing?"""
+        """Return the weight of each classifier when none is missing."""
         difference = self.mean_pos - self.mean_neg
         weights = np.linalg.solve(self.covariance, difference)
         return np.asarray(weights, dtype=np.float64)

@@ -70,12 +70,12 @@ class CombinerComparison(Record):
     single_over_folds: Mapping[str, Estimate]
 
     def best(self) -> str:
-        """Which combination has the highest AUC? One classifier alone is none."""
+        """Return the combination with the highest AUC; one classifier alone is none."""
         combined = [name for name in self.auc if name != self.against] or [*self.auc]
         return max(combined, key=lambda name: self.auc[name].value)
 
     def sentence(self, name: str | None = None) -> str:
-        """Is this combiner (by default the best one) better than one classifier?"""
+        """Return in a sentence how a combiner (the best by default) compares."""
         name = self.best() if name is None else name
         if name == self.against:
             return "No combination beats the best single classifier."
@@ -261,7 +261,9 @@ def _adjusted_p_values(
         if name != against:
             # it must be better than all of them: the largest of the p-values
             differences = [contrast.to_base, *contrast.to_single.values()]
-            p_values[name] = max(d.p_value_above(0.0) for d in differences)
+            p_values[name] = max(
+                difference.p_value_above(0.0) for difference in differences
+            )
 
     adjusted = holm(list(p_values.values()))
     return {against: 1.0, **dict(zip(p_values, adjusted, strict=True))}

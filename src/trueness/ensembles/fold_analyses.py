@@ -197,7 +197,10 @@ def _validate_threshold(
         optimism=point_of_all.value - corrected.value,
         in_bag=np.array([point.value for point in points]),
         out_of_bag=np.array([float(objective(cells)) for cells in confusions]),
-        metrics={m.name: _fold_estimate(tested, m, level) for m in METRICS.values()},
+        metrics={
+            metric.name: _fold_estimate(tested, metric, level)
+            for metric in METRICS.values()
+        },
         holds=_proportions_met(read_constraints(subject_to), confusions),
         failed=1 - len(votes) / len(data),
         notes=(

@@ -122,20 +122,20 @@ class RankMap(Map):
         check_probabilities("auc", self.auc)
 
     def ranks(self, rows: ArrayLike) -> Floats:
-        """Which rank has each output among the reference? NaN where it is missing."""
+        """Return the rank of each output among the reference; NaN where missing."""
         return rank_rows(rows_of(rows, self.names), self.scores, self.cases)
 
     def predict(self, rows: ArrayLike) -> Array:
-        """Which rows are positive: those with L > 0?"""
+        """Return which rows are positive: those with L > 0."""
         return self(rows) > 0
 
     def probability(self, rows: ArrayLike) -> Floats:
-        """How likely is each row positive?"""
+        """Return how likely each row is positive."""
         return self.calibrator(self(rows))
 
     @property
     def mean_correlation(self) -> float:
-        """How large is the rank correlation within classes, mean over pairs?"""
+        """Return the rank correlation within classes, the mean over pairs."""
         pairs = self.correlation[np.triu_indices(len(self.correlation), 1)]
         return float(np.nanmean(pairs)) if np.isfinite(pairs).any() else math.nan
 

@@ -66,7 +66,7 @@ class ExpectedCounts:
 
     @property
     def about_these_cases(self) -> bool:
-        """Is the answer about the labels that these very cases will have?"""
+        """Return whether the answer is about the labels of these very cases."""
         return self.labels.target == THESE_CASES
 
     @property
@@ -80,7 +80,7 @@ class ExpectedCounts:
 
     @property
     def drawn_with_map(self) -> bool:
-        """Do cases and map come from one sample, so that their errors correlate?"""
+        """Return whether cases and map share a sample, so that errors correlate."""
         return hasattr(self.labels.map, "variance_with_cases")
 
     def influence_of_cases(self, influence: Influence) -> Influence:

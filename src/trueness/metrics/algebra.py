@@ -112,7 +112,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """What do tables and figures call it?"""
+        """Return the name for tables and figures."""
         return self.words or self.name.replace("_", " ")
 
     @property
@@ -122,19 +122,19 @@ class Metric:
 
     @property
     def is_exact(self) -> bool:
-        """Can it be compared in fractions?"""
+        """Return whether the metric can be compared in fractions."""
         if self.terms is not None:
             return all(part.is_exact for _, part in self.terms)
         return self.ratio is not None or self.exact is not None
 
     @property
     def is_root(self) -> bool:
-        """Is it a multiple of a square root? In fractions it is squared, with sign."""
+        """Return whether it is a multiple of a square root, squared in comparisons."""
         return len(self.parts) == 1 and self.parts[0][1].root
 
     @property
     def is_proportion(self) -> bool:
-        """Is it a proportion of cases, which people read in per cent?"""
+        """Return whether it is a proportion of cases, which people read in per cent."""
         if self.ratio is None or self.ratio.under is None:
             return False
         return all(
@@ -218,7 +218,7 @@ class Metric:
         return super().__reduce_ex__(protocol)
 
     def _is_built_in(self, read_metric: Callable[[str], Metric]) -> bool:
-        """Is this the metric that :func:`metric` returns for its name?"""
+        """Return whether :func:`metric` returns this metric for its name."""
         if self.terms is not None:
             return False
 
@@ -334,7 +334,7 @@ def _real(value: float | Estimate | Metric, sign: str) -> float:
 
 
 def classes_of(metric: Metric) -> tuple[bool, bool]:
-    """Does a metric depend on the positives, and on the negatives?"""
+    """Return whether a metric depends on the positives, and on the negatives."""
     # (table, cell): row 0 is a table without symmetry, with 24 cases; in row k + 1
     # cell k has twice the weight
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
@@ -348,7 +348,7 @@ def classes_of(metric: Metric) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=256)
 def depends_on_prevalence(metric: Metric) -> bool:
-    """Does the metric change with the prevalence? (Rates within a class do not.)"""
+    """Return whether the metric changes with the prevalence; rates do not."""
     # evaluated on one confusion matrix of irregular numbers at three prevalences
     confusion = Confusion(31.0, 17.0, 12.0, 53.0)
     values = [
@@ -359,7 +359,7 @@ def depends_on_prevalence(metric: Metric) -> bool:
 
 
 def as_fraction(value: float) -> Fraction:
-    """Which number did a person mean? 0.1 is one tenth, not the float next to it.
+    """Return the number that a person meant: 0.1 is one tenth, not the float beside it.
 
     A simple fraction (denominator up to 1000) when the float is the nearest one to it,
     otherwise the shortest decimal that reads back as the same float.
@@ -435,7 +435,7 @@ def _range_of_sum(terms: Terms, constant: float) -> tuple[float, float]:
 
 
 def _direction_of_sum(terms: Terms) -> Direction:
-    """Which way is better? No way, where the parts disagree."""
+    """Return which way is better; no way, where the parts disagree."""
     signs = {"higher": 1, "lower": -1, "none": 0}
     directions = {
         np.sign(coefficient) * signs[part.direction] for coefficient, part in terms
@@ -497,7 +497,7 @@ class Constraint:
 
     @property
     def upward(self) -> bool:
-        """Is the bound one from below?"""
+        """Return whether the bound is one from below."""
         return self.sign in (">=", ">")
 
     @property

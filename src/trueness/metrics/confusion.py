@@ -58,7 +58,7 @@ class Confusion(Record):
 
     @property
     def typed(self) -> bool:
-        """Are these four whole numbers that a person has typed?"""
+        """Return whether these are four whole numbers that a person has typed."""
         return bool(self.__dict__.get("_typed", False))
 
     @property

@@ -184,7 +184,7 @@ def _two_cuts_only(c: Confusion) -> Any:
 
 # counts as people write them: 80*tp - 5*fp
 # fmt: off
-COUNTS: dict[str, Metric] = {m.name: m for m in (
+COUNTS: dict[str, Metric] = {metric.name: metric for metric in (
     _count("tp", "How many positives are flagged?", (1, 0, 0, 0)),
     _count("fp", "How many negatives are flagged?", (0, 1, 0, 0)),
     _count("fn", "How many positives are missed?", (0, 0, 1, 0)),
@@ -343,11 +343,13 @@ def net_benefit(odds: float) -> Metric:
 
 # every metric that stands above, in that order
 METRICS: dict[str, Metric] = {
-    m.name: m for m in [*globals().values()] if isinstance(m, Metric)
+    value.name: value for value in [*globals().values()] if isinstance(value, Metric)
 }
 
 # those that commands and the read-out beside the slider show first
-SHOWN: tuple[str, ...] = tuple(m.name for m in METRICS.values() if m.shown)
+SHOWN: tuple[str, ...] = tuple(
+    metric.name for metric in METRICS.values() if metric.shown
+)
 
 METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
     "f_beta": f_beta,
@@ -360,7 +362,7 @@ METRIC_FAMILIES: dict[str, Callable[..., Metric]] = {
 FAMILY_MEMBERS: dict[str, Metric] = {"f2": f_beta(2), "f0.5": f_beta(0.5)}
 
 SYNONYMS: dict[str, str] = {
-    alias: name for name, m in METRICS.items() for alias in m.aliases
+    alias: name for name, metric in METRICS.items() for alias in metric.aliases
 } | {"fbeta": "f_beta", "nb": "net_benefit"}
 
 

@@ -191,7 +191,11 @@ def _signature(family: str) -> str:
 
 def _needed_arguments(family: str) -> list[str]:
     parameters = inspect.signature(METRIC_FAMILIES[family]).parameters
-    return [name for name, p in parameters.items() if p.default is p.empty]
+    return [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+    ]
 
 
 def _text(value: str, expected: str) -> str:
@@ -445,7 +449,7 @@ def text_of(name: str) -> str:
 
 
 def is_proportion(name: str) -> bool:
-    """Is this metric a proportion, which is written in percent?"""
+    """Return whether this metric is a proportion, which is written in percent."""
     return name in METRICS and METRICS[name].is_proportion
 
 

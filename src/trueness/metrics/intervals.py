@@ -86,7 +86,7 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
 
 
 def _is_count(metric: Metric) -> bool:
-    """Is the metric a number of cases, which is at most the number of all cases?"""
+    """Return whether the metric is a number of cases, at most that of all cases."""
     ratio = metric.ratio
     return ratio is not None and ratio.under is None and {*ratio.over} <= {0, 1}
 
@@ -220,7 +220,7 @@ class Cut(NamedTuple):
 
 
 def unknown_depend_on_score(tally: Tally) -> bool:
-    """Do unknown labels depend on the score, so that rows cannot be merged?"""
+    """Return whether unknown labels depend on the score, so rows cannot be merged."""
     if tally.labels_expected:
         return True
     return tally.design.unlabelled != "left out" and tally.n_unknown > 0

@@ -104,7 +104,7 @@ class Criterion(NamedTuple):
 
     @property
     def bounded(self) -> bool:
-        """Are bounds of its slopes known? Of quotients whose denominator is above 0."""
+        """Return whether slopes have bounds: the denominator of a ratio is positive."""
         if self.ratio is None or self.ratio.under is None:
             return self.name in SLOPE_BOUNDS
         denominator = self.planes(np.array(TRIAL_PREVALENCES)).denominator
@@ -305,7 +305,7 @@ def _round_to_end(rate: Array) -> Array:
 
 
 def _is_linear(value: Value) -> bool:
-    """Is this a plane over both rates? Tried at points in general position."""
+    """Return whether this is a plane over both rates, by points in general position."""
     sens = np.array([0, 1, 0, 0.37, 0.81, 0.12, 0.95, 0.5, 0.23])
     spec = np.array([0, 0, 1, 0.59, 0.17, 0.93, 0.88, 0.5, 0.04])
     for prevalence in TRIAL_PREVALENCES:

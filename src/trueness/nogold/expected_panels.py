@@ -200,10 +200,17 @@ def _table_of_scores(
     # means over the cases of a score have the means of their deviations
     deviations = Deviations(
         chances=np.array(
-            [total_of(cases * d) / safe_totals for d in expected.deviations.chances]
+            [
+                total_of(cases * deviation) / safe_totals
+                for deviation in expected.deviations.chances
+            ]
         ),
-        positives=np.array([total_of(d) for d in expected.deviations.positives]),
-        negatives=np.array([total_of(d) for d in expected.deviations.negatives]),
+        positives=np.array(
+            [total_of(deviation) for deviation in expected.deviations.positives]
+        ),
+        negatives=np.array(
+            [total_of(deviation) for deviation in expected.deviations.negatives]
+        ),
     )
 
     return ScoreTable(

@@ -164,7 +164,7 @@ def _check_disagreement(panel: Panel) -> None:
 
 
 def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
-    """Pass on panels of 0/1 votes of at least two classifiers on the same names."""
+    """Return panels of 0/1 votes of at least two classifiers on the same names."""
     if not panels:
         raise InputError(
             "latent_class needs at least one population; found none.",

@@ -100,7 +100,7 @@ class Ranking(Record):
         """One line a classifier."""
         lines = [f"Ranking by {self.by}: P(best), P(second), ..."]
         for name, row in zip(self.names, self.probability, strict=True):
-            probabilities = ", ".join(f"{p:.3f}" for p in row)
+            probabilities = ", ".join(f"{probability:.3f}" for probability in row)
             lines.append(f"  {name}: {probabilities}")
         return "\n".join(lines)
 
@@ -194,7 +194,7 @@ class LatentPosterior(Record):
         population: str | None = None,
         prevalence: float | None = None,
     ) -> Floats:
-        r"""How likely is a case positive, given its votes?
+        r"""Return how likely a case is positive, given its votes.
 
         .. math:: E\left[\frac{\phi A(x)}{\phi A(x) + (1 - \phi) B(x)}\right]
 
@@ -241,7 +241,7 @@ class LatentPosterior(Record):
         return np.where(never_possible, np.nan, total / number_of_draws)
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
-        """How likely is each classifier to be best, second, ... by this measure?
+        """Return how likely each classifier is best, second, ... by this measure.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ def _by_chain(draws: Floats) -> Floats:
 
 
 def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
-    """Pass on rows (m, K) of 0, 1 and NaN, in the order of the names."""
+    """Return rows (m, K) of 0, 1 and NaN, checked, in the order of the names."""
     votes = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     if votes.ndim != 2 or votes.shape[1] != len(names):
         raise InputError(
@@ -470,7 +470,7 @@ def which_population(
     *,
     single: bool = False,
 ) -> int:
-    """Which population is meant? With ``single`` the first, if none is named."""
+    """Return the population that is meant; with ``single`` the first by default."""
     if name is None and (len(known) == 1 or prevalence is not None or single):
         return 0
     if isinstance(name, str) and name in known:

@@ -139,8 +139,8 @@ def compare_prevalence(
     items = {}
 
     if item is not None:
-        items = {name: _read_items(name, p, item) for name, p in panels.items()}
-        panels = {name: _without_column(p, item) for name, p in panels.items()}
+        items = {name: _read_items(name, panel, item) for name, panel in panels.items()}
+        panels = {name: _without_column(panel, item) for name, panel in panels.items()}
         _check_pairs(panels, items)
 
     rates = {

@@ -55,7 +55,7 @@ class Verdicts(NamedTuple):
 
 
 def panel_of_verdicts(data: Tally | Panel) -> Panel:
-    """Pass on a panel of verdicts; a tally is one judge."""
+    """Return a panel of verdicts, checked; a tally is one judge."""
     if isinstance(data, Tally):
         rows = data.score[:, None]
         data = Panel(["judge"], rows, neg=data.neg, pos=data.pos, unknown=data.unknown)

@@ -102,7 +102,7 @@ def curve_figure(
     """
     max_points = _options.whole_number(points, "points", at_least=2)
     curve_kind = _CURVES[kind]
-    curve_by_name = {name: curve_kind.curve(t) for name, t in tallies.items()}
+    curve_by_name = {name: curve_kind.curve(tally) for name, tally in tallies.items()}
     x = curve_kind.x
     y = curve_kind.y
     if kind == "lift":
@@ -157,8 +157,13 @@ def _chance_lines(kind: str, tallies: Tallies, x: Axis, y: Axis) -> tuple[Line, 
 
     if kind == "precision_recall":
         # guessing has the precision of the prevalence, which may differ between tallies
-        prevalences = {t.design.prevalence or t.prevalence for t in tallies.values()}
-        return tuple(guide(x, y, [0, 1], [p, p]) for p in sorted(prevalences))
+        prevalences = {
+            tally.design.prevalence or tally.prevalence for tally in tallies.values()
+        }
+        return tuple(
+            guide(x, y, [0, 1], [prevalence, prevalence])
+            for prevalence in sorted(prevalences)
+        )
 
     return (guide(x, y, *_DIAGONAL),)
 
@@ -305,8 +310,14 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     return Bars(
         "Scores",
         edges,
-        neg={name: _histogram(t.score, t.neg, edges) for name, t in tallies.items()},
-        pos={name: _histogram(t.score, t.pos, edges) for name, t in tallies.items()},
+        neg={
+            name: _histogram(tally.score, tally.neg, edges)
+            for name, tally in tallies.items()
+        },
+        pos={
+            name: _histogram(tally.score, tally.pos, edges)
+            for name, tally in tallies.items()
+        },
     )
 
 

@@ -419,7 +419,7 @@ def _check_bounds(parameters: _BinormalParameters) -> None:
 
 
 def _is_small(move: Floats, parameters: _BinormalParameters) -> bool:
-    """Is a step too small to change alpha and b?"""
+    """Return whether a step is too small to change alpha and b."""
     small_in_alpha = abs(move[0]) / parameters.alpha < 1e-9
     small_in_b = abs(move[1]) < 1e-9 * (1 + abs(parameters.b))
     return bool(small_in_alpha and small_in_b)

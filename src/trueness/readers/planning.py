@@ -126,7 +126,9 @@ def plan_readers(
 
         # where no number of cases is enough, show the power of the largest
         n_cases_of_power = n_cases or MOST_CASES
-        expected = [test.power(v, n_cases_of_power) for v in likely_variances]
+        expected = [
+            test.power(variance, n_cases_of_power) for variance in likely_variances
+        ]
         case_numbers.append(n_cases)
         powers.append(test.power(estimated_variance, n_cases_of_power))
         assurances.append(float(np.mean(expected)))

@@ -269,4 +269,8 @@ def sites_that_stand_out(
 ) -> tuple[str, ...]:
     """Return the outlying sites, adjusted for multiple comparisons (Holm)."""
     adjusted = holm([residual.p_value for residual in residuals])
-    return tuple(name for name, p in zip(names, adjusted, strict=True) if p < 1 - level)
+    return tuple(
+        name
+        for name, p_value in zip(names, adjusted, strict=True)
+        if p_value < 1 - level
+    )

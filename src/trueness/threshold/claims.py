@@ -70,7 +70,7 @@ class MeanClaim:
 
     @property
     def is_proportion(self) -> bool:
-        """Is it a bound on a proportion of cases?"""
+        """Return whether it is a bound on a proportion of cases."""
         return len({value for value in self.values if value}) == 2
 
     @property

@@ -83,7 +83,7 @@ class ScopedConstraint(NamedTuple):
 
     @property
     def compares_groups(self) -> bool:
-        """Is it about the difference, or the ratio, between groups?"""
+        """Return whether it is about the difference, or the ratio, between groups."""
         return self.scope in ("gap", "ratio")
 
     @property
@@ -265,16 +265,18 @@ def _check_group_bound(scoped: ScopedConstraint, text: str) -> None:
 
 
 def asks_for_groups(subject_to: str | Constraint | Iterable[str | Constraint]) -> bool:
-    """Is this a constraint, or several, of differences between groups, or of each?"""
+    """Return whether some constraint is about groups: each, or their difference."""
     several = [subject_to] if isinstance(subject_to, str) else subject_to
     if not isinstance(several, (list, tuple)):
         return False
     # an argument may be a column of many names: its head is enough
-    return any(isinstance(c, str) and _match_group_scope(c) for c in several[:1000])
+    return any(
+        isinstance(text, str) and _match_group_scope(text) for text in several[:1000]
+    )
 
 
 def asks_for_two_cuts(objectives_and_constraints: Iterable[Any]) -> bool:
-    """Do objectives or constraints speak of deferred cases, or of one side?"""
+    """Return whether objective or constraints are about deferred cases, or one side."""
     texts = (
         getattr(passed, "name", None) or str(passed)
         for passed in objectives_and_constraints

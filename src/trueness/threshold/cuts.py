@@ -302,7 +302,7 @@ def values_of(cuts: Cuts, metric: Metric) -> Floats:
 
 
 def _is_rate_of_one_class(metric: Metric) -> bool:
-    """Is it a rate of one class, which no prevalence changes?"""
+    """Return whether it is a rate of one class, which no prevalence changes."""
     if metric.ratio is None or metric.ratio.under is None:
         return False
 
@@ -491,7 +491,7 @@ def _round_to_digits(numbers: Floats, digits: int) -> Floats:
 
 
 def _are_single_precision(score: Floats) -> bool:
-    """Are all scores numbers that float32 holds?"""
+    """Return whether float32 holds all scores."""
     with np.errstate(over="ignore"):
         # in blocks: the first one tells already, as a rule
         return all(

@@ -109,6 +109,8 @@ def name_stated_constraints(
     }
     return replace(
         choice,
-        constraints={stated_text[t]: value for t, value in choice.constraints.items()},
+        constraints={
+            stated_text[text]: value for text, value in choice.constraints.items()
+        },
         binding=tuple(stated_text[text] for text in choice.binding),
     )

@@ -186,7 +186,10 @@ def group_thresholds(
     scores = [cuts_of_group.score for cuts_of_group in cuts]
     thresholds = _by_group(tallies, map(_cuts.threshold_of, scores, places))
     sides = [Cut.of(tally, thresholds[name]) for name, tally in tallies.items()]
-    counts = [c.observed[k] for c, k in zip(cuts, places, strict=True)]
+    counts = [
+        group_cuts.observed[place]
+        for group_cuts, place in zip(cuts, places, strict=True)
+    ]
     proved = solution.bound == solution.value
     return GroupThresholds(
         thresholds=thresholds,
@@ -318,7 +321,9 @@ def _count_cuts(tallies: Mapping[str, Tally]) -> tuple[list[Cuts], Cuts]:
             )
         cuts.append(of_group)
 
-    all_cases = sum((t.without_clusters() for t in tallies.values()), start=Tally([]))
+    all_cases = sum(
+        (tally.without_clusters() for tally in tallies.values()), start=Tally([])
+    )
     return cuts, _cuts.all_cuts(all_cases, None, "group_thresholds", unit)
 
 
@@ -345,7 +350,7 @@ def _best_common_cut(
 
     place = _cuts.most_balanced(cuts_of_all, best)
     lowest_flagged = _cuts.interval_of(cuts_of_all.score, place)[1]
-    places = [int((c.score >= lowest_flagged).sum()) for c in cuts]
+    places = [int((group_cuts.score >= lowest_flagged).sum()) for group_cuts in cuts]
     return _CommonCut(
         threshold=_cuts.threshold_of(cuts_of_all.score, place),
         value=_cuts.value_at(cuts_of_all, objective, place),
@@ -379,11 +384,13 @@ def _estimate_gap(
     Ratios are differences of logarithms.
     """
     measured = [
-        evaluate_measure(s.sample, partial(metric_measure, scoped.metric, s.flags))
-        for s in sides
+        evaluate_measure(
+            side.sample, partial(metric_measure, scoped.metric, side.flags)
+        )
+        for side in sides
     ]
-    values = [m.value for m in measured]
-    variances = [m.variance_estimate for m in measured]
+    values = [rate.value for rate in measured]
+    variances = [rate.variance_estimate for rate in measured]
     low_end, high_end = scoped.metric.range
     largest_possible = high_end - low_end
     estimate = partial(
@@ -406,8 +413,8 @@ def _estimate_gap(
 
     # delta method: the variance of log x is that of x over x squared
     variances_of_log = [
-        replace(s, variance=s.variance / value**2)
-        for s, value in zip(variances, values, strict=True)
+        replace(variance_estimate, variance=variance_estimate.variance / value**2)
+        for variance_estimate, value in zip(variances, values, strict=True)
     ]
     # the largest difference of logarithms belongs to the smallest ratio
     low, high = _interval_of_largest_difference(

@@ -61,7 +61,9 @@ def best_cuts_of_groups(
 ) -> GroupSolution:
     """Return the best cuts found until the deadline, with a bound on any other's."""
     all_groups = add_groups(cuts, [[0]] * len(cuts))
-    allowed = [np.flatnonzero(_allowed_cuts(c, constraints)) for c in cuts]
+    allowed = [
+        np.flatnonzero(_allowed_cuts(group_cuts, constraints)) for group_cuts in cuts
+    ]
     goal = _quotient(objective, all_groups)
     rows = _rows_of_all_groups(goal, constraints, all_groups)
 
@@ -92,11 +94,11 @@ def best_cuts_of_groups(
 
 def add_groups(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
     """Return the sum of groups that are cut at these places, a list for each group."""
-    observed = _add_confusions([c.observed for c in cuts], places)
-    counts_cases = all(c.counts_cases for c in cuts)
+    observed = _add_confusions([group_cuts.observed for group_cuts in cuts], places)
+    counts_cases = all(group_cuts.counts_cases for group_cuts in cuts)
     units = observed
     if not counts_cases:
-        units = _add_confusions([c.units for c in cuts], places)
+        units = _add_confusions([group_cuts.units for group_cuts in cuts], places)
     return cuts[0]._replace(
         score=np.zeros(len(places[0]) - 1),
         observed=observed,
@@ -109,7 +111,10 @@ def add_groups(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
 def _add_confusions(
     confusions: list[Confusion], places: Sequence[Sequence[int]]
 ) -> Confusion:
-    cells = [c[np.array(k)].cells for c, k in zip(confusions, places, strict=True)]
+    cells = [
+        confusion[np.array(place)].cells
+        for confusion, place in zip(confusions, places, strict=True)
+    ]
     return Confusion(*np.sum(cells, axis=0))
 
 
@@ -162,7 +167,10 @@ def _search_problem(
     comparisons = [scoped for scoped in constraints if scoped.compares_groups]
 
     def meets_comparisons(chosen: list[int]) -> bool:
-        places = [int(x[k]) for x, k in zip(allowed, chosen, strict=True)]
+        places = [
+            int(places_of_group[k])
+            for places_of_group, k in zip(allowed, chosen, strict=True)
+        ]
         return all(_is_met_exactly(scoped, cuts, places) for scoped in comparisons)
 
     return GroupProblem(
@@ -203,9 +211,10 @@ def _largest_allowed(scoped: ScopedConstraint, smallest: Floats) -> Floats:
 def _is_met_exactly(
     scoped: ScopedConstraint, cuts: Sequence[Cuts], places: list[int]
 ) -> bool:
-    """Do the groups, cut at these places, meet a comparison in exact numbers?"""
+    """Return whether groups cut at these places meet a comparison exactly."""
     values = [
-        _exact_value(c, scoped.metric, k) for c, k in zip(cuts, places, strict=True)
+        _exact_value(group_cuts, scoped.metric, place)
+        for group_cuts, place in zip(cuts, places, strict=True)
     ]
     return bool(scoped.is_met_by(scoped.summarize_groups(values)))
 
@@ -252,9 +261,12 @@ def _value_of_quotient(
     """Return the objective at the chosen cuts, exactly; None where there are none."""
     if solution.cuts is None:
         return None
-    chosen = [c.units[k] for c, k in zip(cuts, solution.cuts, strict=True)]
-    tp = sum(int(c.tp) for c in chosen)
-    fp = sum(int(c.fp) for c in chosen)
+    chosen = [
+        group_cuts.units[place]
+        for group_cuts, place in zip(cuts, solution.cuts, strict=True)
+    ]
+    tp = sum(int(units.tp) for units in chosen)
+    fp = sum(int(units.fp) for units in chosen)
     numerator = evaluate_form(goal.numerator, tp, fp)
     return Fraction(numerator / evaluate_form(goal.denominator, tp, fp))
 
@@ -287,8 +299,10 @@ def _choose_in_sample(
     """Return the place of the best cut of each group, each in a list of its own."""
     # rows have no score here: their places, highest first, stand for scores
     cuts = [
-        _cuts.make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, None, unit=unit)
-        for c in counts
+        _cuts.make_cuts(
+            np.arange(group_counts.tp.size - 1, 0, -1.0), group_counts, None, unit=unit
+        )
+        for group_counts in counts
     ]
     deadline = time.monotonic() + _SECONDS_PER_SAMPLE
     places = best_cuts_of_groups(cuts, constraints, objective, deadline).cuts

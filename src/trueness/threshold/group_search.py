@@ -151,13 +151,15 @@ class GroupSearch:
         self._rows = float_weights(problem.rows).reshape(-1, 3)
         # the values that can be the smallest of all groups, for each compared metric
         self._smallest_values = [
-            np.unique(np.concatenate([group.compared[m] for group in problem.groups]))
-            for m in range(len(problem.largest_allowed))
+            np.unique(
+                np.concatenate([group.compared[comparison] for group in problem.groups])
+            )
+            for comparison in range(len(problem.largest_allowed))
         ]
 
     @property
     def is_late(self) -> bool:
-        """Is the time up?"""
+        """Return whether the time is up."""
         return time.monotonic() > self.deadline
 
     def run(self, objective: tuple[int, int]) -> GroupSolution:
@@ -216,7 +218,10 @@ class GroupSearch:
     def _whole_range(self) -> Ranges:
         """Return the one range of all smallest values."""
         last_places = [values.size - 1 for values in self._smallest_values]
-        unconstrained = sum(float((self._weights @ p).max()) for p in self._points)
+        unconstrained = sum(
+            float((self._weights @ points_of_group).max())
+            for points_of_group in self._points
+        )
         return Ranges(
             low=np.zeros((1, len(last_places)), dtype=np.int64),
             high=np.array([last_places], dtype=np.int64),
@@ -238,7 +243,7 @@ class GroupSearch:
             return np.asarray(np.floor(np.asarray(bound) + self._rounding + relative))
 
     def can_improve(self, bound: ArrayLike) -> NDArray[np.bool_]:
-        """Could something better than the best so far lie below the bound?"""
+        """Return whether something better than the best may lie below the bound."""
         return np.asarray(self._round_down(bound) > self.best_value)
 
     def _window_ends(self, low: Ints, high: Ints) -> tuple[Floats, Floats]:
@@ -255,7 +260,7 @@ class GroupSearch:
     def _cuts_inside(self, low: Ints, high: Ints) -> list[Ints]:
         """Return the cuts of each group in the window of one range."""
         smallest, largest = self._window_ends(low[None], high[None])
-        return [g.inside(smallest[0], largest[0]) for g in self.problem.groups]
+        return [group.inside(smallest[0], largest[0]) for group in self.problem.groups]
 
     def _bounds(
         self, low: Ints, high: Ints, kept_cuts: list[KeptMultipliers]
@@ -313,7 +318,7 @@ class GroupSearch:
             return False
 
         weights = self._priced_weights(multipliers)
-        trees = [g.trees(weights @ g.points) for g in self.problem.groups]
+        trees = [group.trees(weights @ group.points) for group in self.problem.groups]
         constant = float(multipliers @ self._rows[:, 2])
         newest = KeptMultipliers(constant, trees)
         self._kept = [*self._kept[1 - _KEPT_MULTIPLIERS :], newest]
@@ -335,14 +340,22 @@ class GroupSearch:
         if not all(of_group.size for of_group in cuts):
             return LagrangianBound(-np.inf, multipliers)
 
-        points = [p[:, k] for p, k in zip(self._points, cuts, strict=True)]
-        scale = 1 + sum(float(np.ptp(self._weights @ p)) for p in points)
+        points = [
+            points_of_group[:, place]
+            for points_of_group, place in zip(self._points, cuts, strict=True)
+        ]
+        scale = 1 + sum(
+            float(np.ptp(self._weights @ points_of_group)) for points_of_group in points
+        )
 
         best = LagrangianBound(np.inf, multipliers)
         planes = []
         for _ in range(_MOST_PLANES):
             weights = self._priced_weights(multipliers)
-            chosen = sum(p[:, np.argmax(weights @ p)] for p in points)
+            chosen = sum(
+                points_of_group[:, np.argmax(weights @ points_of_group)]
+                for points_of_group in points
+            )
             objective = self._weights @ chosen
             row_values = self._rows @ np.append(chosen, 1)
             bound = float(objective + multipliers @ row_values)

@@ -37,10 +37,10 @@ class Incumbent(Protocol):
 
     @property
     def is_late(self) -> bool:
-        """Is the time up?"""
+        """Return whether the time is up."""
 
     def can_improve(self, bound: ArrayLike) -> NDArray[np.bool_]:
-        """Could something better than the best so far lie below the bound?"""
+        """Return whether something better than the best may lie below the bound."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Window:
     @cached_property
     def largest_contributions(self) -> Floats:
         """Return the most that each group can add to each row (rows, groups)."""
-        return np.array([c.max(axis=1) for c in self.contributions]).T
+        return np.array([values.max(axis=1) for values in self.contributions]).T
 
     @cached_property
     def active_rows(self) -> Ints:
         """Return the rows that some choice here breaks; the others play no part."""
-        smallest = np.array([c.min(axis=1) for c in self.contributions]).T
+        smallest = np.array([values.min(axis=1) for values in self.contributions]).T
         return np.flatnonzero(smallest.sum(axis=1) + self.row_weights[:, 2] < 0)
 
     @cached_property
@@ -211,7 +211,7 @@ def _extend(
 def _can_meet(
     window: Window, states: PartialChoices, group: int, near: Ints, row: int
 ) -> NDArray[np.bool_]:
-    """Where can a row still be met, if later groups add the most they can?"""
+    """Return where a row can still be met, if later groups add the most they can."""
     so_far = window.row_weights[row, :2] @ states.counts
     of_cuts = window.contributions[group][row, near]
     still_to_come = window.row_weights[row, 2]

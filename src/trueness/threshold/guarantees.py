@@ -211,8 +211,16 @@ def guaranteed_threshold(
         fixed_thresholds = _read_thresholds(thresholds)
     generator = _options.generator(rng)
     proved = [
-        _prove(labelled, c, alpha, generator, prevalence, fixed_thresholds, sequence)
-        for c in constraints
+        _prove(
+            labelled,
+            constraint,
+            alpha,
+            generator,
+            prevalence,
+            fixed_thresholds,
+            sequence,
+        )
+        for constraint in constraints
     ]
 
     if two_cuts:
@@ -305,7 +313,7 @@ def _proportion_between(labelled: Tally, upper: int, lower: int) -> float:
 def _asks_for_two_cuts(
     constraints: Sequence[ScopedConstraint], has_choice: bool
 ) -> bool:
-    """Are two thresholds asked for? Refuses what does not go together."""
+    """Return whether two thresholds are asked for; refuse what does not go together."""
     if not constraints:
         raise InputError(
             "A guarantee needs a constraint; found none.",

@@ -45,7 +45,7 @@ class Quotient(NamedTuple):
 
     @property
     def is_linear(self) -> bool:
-        """Is the denominator the same at every cut?"""
+        """Return whether the denominator is the same at every cut."""
         return is_constant(self.denominator)
 
 
@@ -55,7 +55,7 @@ def linear_form(weights_and_constant: Iterable[Any]) -> LinearForm:
 
 
 def is_constant(form: LinearForm) -> bool:
-    """Has the form the same value at every cut?"""
+    """Return whether the form has the same value at every cut."""
     return not form[:-1].any()
 
 
@@ -111,7 +111,9 @@ def _quotient_of_part(term: Metric, cuts: Cuts, n_counts: int) -> Quotient | Non
     # degree two has no more coefficients. The first values give the weights of a
     # linear function, the others refute one that is not.
     units = np.eye(n_counts, dtype=np.int64)
-    sums_of_two = [a + b for a, b in combinations_with_replacement(units, 2)]
+    sums_of_two = [
+        first + second for first, second in combinations_with_replacement(units, 2)
+    ]
     points = np.vstack([0 * units[:1], units, sums_of_two])
 
     values = _exact_numerator_and_denominator(term, cuts, points)

@@ -105,8 +105,12 @@ class OperatingPoint(Answer):
             return {}
         metrics = list(METRICS.values())
         if self.sampling == CASE_CONTROL:
-            metrics = [m for m in metrics if not depends_on_prevalence(m)]
-        return {m.name: estimate_at(self._cut, m, _LEVEL) for m in metrics}
+            metrics = [
+                metric for metric in metrics if not depends_on_prevalence(metric)
+            ]
+        return {
+            metric.name: estimate_at(self._cut, metric, _LEVEL) for metric in metrics
+        }
 
     def __repr__(self) -> str:
         threshold, low, high = cut_texts(self.threshold, self.score_range)
@@ -225,7 +229,7 @@ def best_threshold(
 
     objective = read_objective(maximize, minimize)
     constraints = read_constraints(subject_to)
-    metrics = (objective.shown, *(c.metric for c in constraints))
+    metrics = (objective.shown, *(constraint.metric for constraint in constraints))
     prevalence = prevalence_of_use(data, prevalences)
     check_prevalence_of_use(data, prevalence, metrics, "best_threshold")
 
@@ -263,7 +267,8 @@ def best_threshold(
         ),
         objective=str(objective),
         constraints={
-            repr(c): _cuts.value_at(worst, c.metric, place) for c in constraints
+            repr(constraint): _cuts.value_at(worst, constraint.metric, place)
+            for constraint in constraints
         },
         method=method,
         prevalence=worst.prevalence,
@@ -362,7 +367,13 @@ def _count_cuts(
         return [_cuts.expected_cuts(tally, first_prevalence, auc)]
 
     first = _cuts.all_cuts(tally, first_prevalence, "best_threshold")
-    return [first, *(_cuts.make_cuts(first.score, first.observed, p) for p in others)]
+    return [
+        first,
+        *(
+            _cuts.make_cuts(first.score, first.observed, prevalence)
+            for prevalence in others
+        ),
+    ]
 
 
 def _constraints_met(cuts: list[Cuts], constraints: Sequence[Constraint]) -> _cuts.Met:

@@ -43,7 +43,7 @@ class UsePrevalence(NamedTuple):
 
     @property
     def is_range(self) -> bool:
-        """Is it a range of which nothing more is known?"""
+        """Return whether it is a range of which nothing more is known."""
         return self.level is None and self.low < self.high
 
     @property
@@ -171,7 +171,7 @@ def prevalences_to_try(
 
 
 def is_monotone_in_prevalence(metric: Metric) -> bool:
-    """Does the metric, at any cut, only rise or only fall with the prevalence?
+    """Return whether the metric, at any cut, is monotone in the prevalence.
 
     A quotient of two linear functions does, and so does a linear function: counts are
     linear in the prevalence when the number of cases stays the same.

@@ -104,7 +104,10 @@ class RepeatableChoice:
     def quantities(self) -> dict[str, ScopedConstraint]:
         """Return all that is measured, by name."""
         objective = _quantity(self.objective.shown)
-        return {q.name: q for q in (*self.shown, *self.constraints, objective)}
+        return {
+            quantity.name: quantity
+            for quantity in (*self.shown, *self.constraints, objective)
+        }
 
     @property
     def plain_constraints(self) -> tuple[Constraint, ...]:
@@ -144,7 +147,9 @@ class RepeatableChoice:
         if quantity.name != self.objective.shown.name:
             prevalence = None if self.prevalence is None else self.prevalence.value
             return self.measure(quantity, prevalence)(cells)
-        values = [self.measure(quantity, p)(cells) for p in self.prevalences]
+        values = [
+            self.measure(quantity, prevalence)(cells) for prevalence in self.prevalences
+        ]
         worst = np.min if self.objective.sign > 0 else np.max
         return worst(values, axis=0)
 
@@ -162,7 +167,9 @@ def choice_of_groups(data: Mapping[Any, Tally], aim: Aim) -> RepeatableChoice:
         data, aim.maximize_or_default, aim.subject_to, minimize=aim.minimize
     )
     tallies = {str(name): tally.labelled() for name, tally in data.items()}
-    unit = unit_of(counts for t in tallies.values() for counts in (t.pos, t.neg))
+    unit = unit_of(
+        counts for tally in tallies.values() for counts in (tally.pos, tally.neg)
+    )
     return RepeatableChoice(
         choice=choice,
         tallies=tallies,
@@ -193,7 +200,9 @@ def choice_of_zones(data: Tally, aim: Aim) -> RepeatableChoice:
             choose_zones_again, objective.maximized, constraints, data.design.prevalence
         ),
         objective=objective,
-        shown=read_scoped_constraints([f"{q} >= 0" for q in _SHOWN_OF_ZONES], SIDES),
+        shown=read_scoped_constraints(
+            [f"{quantity} >= 0" for quantity in _SHOWN_OF_ZONES], SIDES
+        ),
         constraints=constraints,
         prevalence_text=f"{choice.prevalence:.4g}",
         note="Decisions by people on deferred cases are not included.",
@@ -270,5 +279,9 @@ def _metrics_of_one_cut(
     """Return all metrics; of a case-control sample those without a prevalence."""
     quantities = [_quantity(metric) for metric in METRICS.values()]
     if prevalence is None and labelled.design.sampling == CASE_CONTROL:
-        return [q for q in quantities if not depends_on_prevalence(q.metric)]
+        return [
+            quantity
+            for quantity in quantities
+            if not depends_on_prevalence(quantity.metric)
+        ]
     return quantities

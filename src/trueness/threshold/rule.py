@@ -116,7 +116,7 @@ class Rule(Record):
 
     @property
     def defers(self) -> bool:
-        """Does the rule defer cases?"""
+        """Return whether the rule defers cases."""
         return self.lower is not None and self.lower != self.upper
 
     def cuts(self, group: LabelValue = None) -> tuple[float, float]:
@@ -139,7 +139,7 @@ class Rule(Record):
         return float(cut[str(group)])
 
     def decide(self, score: ArrayLike, group: Column | None = None) -> Floats:
-        """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
+        """Return what happens to each case: 1 is flagged, 0 is not, NaN is deferred.
 
         A rule that names groups needs the group of each case, or of all.
         """
@@ -162,7 +162,9 @@ class Rule(Record):
     def verdicts(self, data: Tally | Mapping[Any, Tally]) -> Tally:
         """Count cases: those flagged as 1, deferred as 1/2, not flagged as 0."""
         if isinstance(data, Mapping):
-            first, *others = [self._verdicts_of(t, name) for name, t in data.items()]
+            first, *others = [
+                self._verdicts_of(tally, name) for name, tally in data.items()
+            ]
             return sum(others, start=first)
         if self.groups:
             raise InputError(
@@ -275,7 +277,9 @@ def threshold_number(value: object, name: str = "threshold") -> float:
 def _read_cut(cut: Cut, name: str) -> Cut:
     """Read a threshold, or one for each group."""
     if isinstance(cut, Mapping):
-        return {str(group): threshold_number(v, name) for group, v in cut.items()}
+        return {
+            str(group): threshold_number(value, name) for group, value in cut.items()
+        }
     return threshold_number(cut, name)
 
 
@@ -287,7 +291,7 @@ def _group_names(cut: Cut) -> set[str] | None:
 def _from_json(cut: str | float | Mapping[str, Any] | None) -> Any:
     """Read a threshold of JSON, which writes infinite ones as text."""
     if isinstance(cut, Mapping):
-        return {name: _from_json(v) for name, v in cut.items()}
+        return {name: _from_json(value) for name, value in cut.items()}
     return float(cut) if cut in ("inf", "-inf") else cut
 
 
@@ -377,14 +381,16 @@ class AtThreshold(Record):
         if name in self.metrics:
             return self.metrics[name]
         # a metric may be shown, or asked for, by one of its aliases
-        by_own_name = {read_metric(k).name: e for k, e in self.metrics.items()}
+        by_own_name = {
+            read_metric(k).name: estimate for k, estimate in self.metrics.items()
+        }
         return by_own_name[read_metric(name).name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)
 
     def __repr__(self) -> str:
-        tp, fp, fn, tn = [number_of(float(n)) for n in self.confusion.cells]
+        tp, fp, fn, tn = [number_of(float(cell)) for cell in self.confusion.cells]
         heading = (
             f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
             "true negatives"
@@ -594,7 +600,9 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
         )
 
     notes += interval_notes(tally)
-    undefined = [name for name, e in values.items() if math.isnan(e.value)]
+    undefined = [
+        name for name, estimate in values.items() if math.isnan(estimate.value)
+    ]
     if undefined:
         notes.append(
             f"{', '.join(undefined)}: undefined here, because their denominator is 0."

@@ -247,7 +247,7 @@ def _leaf_names(values: Array) -> Array:
     if names.dtype.kind != "O":
         return names
 
-    kinds = sorted({type(v).__name__ for v in names})
+    kinds = sorted({type(name).__name__ for name in names})
     if len(kinds) > 1:
         raise InputError(
             f"node must hold names of one kind; found {listing(kinds)}. "

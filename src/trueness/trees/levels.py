@@ -432,7 +432,10 @@ class EntropicTree(Record):
             lowest, highest = bulk(self.n, np.array([weight]))
             possible_cases = np.arange(lowest[0], highest[0] + 1)
             # the mean majority for each number of cases of the leaf
-            means = [EntropicBinomial(int(m), float(p)).mean() for m in possible_cases]
+            means = [
+                EntropicBinomial(int(cases), float(p)).mean()
+                for cases in possible_cases
+            ]
             majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
 
         return self.n * self.weights, majority

@@ -58,7 +58,7 @@ class SplitComparison(Record):
     def _rows(self) -> list[tuple[str, ...]]:
         columns = (self.name, self.leaves, self.confidence, self.utility, self.gini)
         rows = zip(*columns, self.gini_rank, strict=True)
-        return [tuple(brief(v) for v in row) for row in rows]
+        return [tuple(brief(value) for value in row) for row in rows]
 
     @property
     def best(self) -> str:

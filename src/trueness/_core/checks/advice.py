@@ -212,10 +212,10 @@ def _on_page(value: object) -> str:
 
 
 def _is_several(value: object) -> TypeGuard[Sequence[object]]:
-    """Is it a list of values? Text, which Python calls a sequence, is one value."""
+    """Return whether it is a list of values; a text is one value."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def _stands_for_any(value: object) -> bool:
-    """Is it a word such as COLUMN, in whose place a name of the data is typed?"""
+    """Return whether it is a word such as COLUMN, instead of which a name is typed."""
     return isinstance(value, str) and value.isupper()

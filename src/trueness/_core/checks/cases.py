@@ -70,7 +70,8 @@ def one_classifier(tally: object, analysis: str) -> None:
 def mapping_of_counts(groups: object, analysis: str) -> None:
     """Stop when groups or clusters are not a mapping of tallies or panels."""
     counted = isinstance(groups, Mapping) and all(
-        hasattr(x, "n_pos") and hasattr(x, "counts") for x in groups.values()
+        hasattr(counts, "n_pos") and hasattr(counts, "counts")
+        for counts in groups.values()
     )
     if not counted:
         raise InputError(

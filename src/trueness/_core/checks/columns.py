@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 def column(name: str, columns: Sequence[str], argument: str) -> str:
-    """Pass on the name of a column that is there exactly once."""
+    """Return the name of a column, which must be there exactly once."""
     times = list(columns).count(name) if is_one(name) else 0
     if times == 1:
         return name
@@ -49,7 +49,7 @@ def column(name: str, columns: Sequence[str], argument: str) -> str:
 
 
 def there(name: str, columns: Iterable[str], option: str | None = None) -> str:
-    """Pass on the name of a column that is there."""
+    """Return the name of a column, which must be there."""
     columns = list(columns)
     if name in columns:
         return name
@@ -61,7 +61,7 @@ def there(name: str, columns: Iterable[str], option: str | None = None) -> str:
 
 
 def distinct_names(names: Sequence[str], argument: str = "scores") -> tuple[str, ...]:
-    """Pass on names of classifiers that are text and differ."""
+    """Return names of classifiers, which must be text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(
             f"{argument} must have text as names; found {described(names)}."
@@ -99,7 +99,7 @@ def as_array(values: ArrayLike | Column | None, argument: str) -> Array:
 
 
 def one_dimensional(values: Array, argument: str) -> Array:
-    """Pass on an array with one axis."""
+    """Return an array, which must have one axis."""
     if values.ndim == 1:
         return values
 
@@ -131,7 +131,7 @@ def same_length(**arrays: Array) -> None:
 
 
 def numeric_scores(values: Array, argument: str) -> Array:
-    """Pass on scores that are numbers: float32 and float64 as they are."""
+    """Return scores, which must be numbers: float32 and float64 as they are."""
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "iu":
@@ -265,7 +265,7 @@ def apart_from_label(names: Iterable[object], label: LabelValue) -> None:
 def finite_scores(
     values: Array, argument: str, *, allow_nan: bool = False, cases: Array | None = None
 ) -> Array:
-    """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
+    """Return scores without NaN or infinity; each stands for one case or ``cases``."""
     bad = ~np.isfinite(values)
     if allow_nan:
         bad = np.isinf(values)
@@ -329,7 +329,7 @@ def group_members(groups: Array, argument: str = "by=") -> tuple[Array, Array]:
 
 
 def missing(values: Array) -> NDArray[np.bool_]:
-    """Which entries are missing (None, NaN, NaT, pandas.NA)?"""
+    """Return which entries are missing (None, NaN, NaT, pandas.NA)."""
     kind = values.dtype.kind
     if kind == "f":
         return np.isnan(values)
@@ -343,7 +343,7 @@ def missing(values: Array) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: object) -> bool:
-    """Is this a missing value of Python, NumPy or pandas?"""
+    """Return whether this is a missing value of Python, NumPy or pandas."""
     # where pandas was not imported, nothing is a missing value of its kind
     pandas = sys.modules.get("pandas")
     missing_values = (None, getattr(pandas, "NA", None), getattr(pandas, "NaT", None))
@@ -355,7 +355,7 @@ def _is_missing(value: object) -> bool:
 
 
 def whole_counts(values: Array, argument: str) -> NDArray[np.int64]:
-    """Pass on counts: whole numbers, zero or more."""
+    """Return counts, which must be whole numbers, zero or more."""
     if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
         raise InputError(f"{argument} must be whole numbers; found {values.dtype}.")
 
@@ -380,7 +380,7 @@ _WEIGHT_RANGE = (1e-60, 1e60)
 
 
 def weights(values: Array, argument: str = "weight") -> Array:
-    """Pass on weights: finite numbers, zero or more.
+    """Return weights, which must be finite numbers, zero or more.
 
     Whole numbers that a float64 holds stay as they are: a copy of ten million costs a
     third of what it takes to count them.
@@ -450,7 +450,7 @@ def weighed_rows(name: str, fine: bool) -> None:
 
 
 def mapping_of_scores(scores: object) -> Mapping[str, Any]:
-    """Pass on named score columns."""
+    """Return named score columns, checked."""
     if isinstance(scores, Mapping) and scores:
         distinct_names(list(scores))
         return scores
@@ -463,7 +463,7 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
 
 
 def as_floats(values: ArrayLike | Column | None, argument: str) -> NDArray[np.float64]:
-    """Pass on numbers in any shape, as float64."""
+    """Return numbers in any shape, as float64."""
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":  # NumPy would drop the imaginary part
@@ -476,7 +476,7 @@ def as_floats(values: ArrayLike | Column | None, argument: str) -> NDArray[np.fl
 
 
 def probabilities(values: ArrayLike, argument: str) -> NDArray[np.float64]:
-    """Pass on numbers between 0 and 1, in any shape."""
+    """Return numbers, which must be between 0 and 1, in any shape."""
     numbers = as_floats(values, argument)
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
@@ -490,7 +490,7 @@ def probabilities(values: ArrayLike, argument: str) -> NDArray[np.float64]:
 
 
 def shares(values: ArrayLike, argument: str) -> NDArray[np.float64]:
-    """Pass on probabilities that sum to one, divided by their sum."""
+    """Return probabilities, which must sum to one, divided by their sum."""
     proportions = one_dimensional(
         np.atleast_1d(probabilities(values, argument)), argument
     )
@@ -510,7 +510,7 @@ def shares(values: ArrayLike, argument: str) -> NDArray[np.float64]:
 def unit_scores(
     values: Array, argument: str, instead: str, example: object = None
 ) -> Array:
-    """Pass on scores that can be read as probabilities."""
+    """Return scores, which must be readable as probabilities."""
     if values.size and values.min() >= 0 and values.max() <= 1:
         return values
 
@@ -525,7 +525,7 @@ def unit_scores(
 
 
 def hashable(values: Array, argument: str) -> list[Any]:
-    """Pass on labels that can be told apart; refuse lists and the like."""
+    """Return labels that can be told apart; refuse lists and the like."""
     containers = [
         value for value in values if isinstance(value, (list, dict, set, np.ndarray))
     ]

@@ -62,7 +62,7 @@ class _OptionError(ValueError):
 
     @property
     def message(self) -> str:
-        """What was needed and what was found, in words that every face can show."""
+        """Return what was needed and what was found, in words for every face."""
         return str(self.args[0]) if self.args else ""
 
     def rephrased(

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def choice(value: object, choices: Collection[str], argument: str) -> Any:
-    """Pass on one of the known names of a choice."""
+    """Return a choice, which must be one of the known names."""
     if isinstance(value, str) and value in choices:
         return value
 
@@ -143,7 +143,7 @@ def _wrong_call(
 def _missing_arguments(
     function_signature: Signature, positional: int, options: Collection[str]
 ) -> list[str]:
-    """Which arguments that a function needs does a call not have?"""
+    """Return the arguments that a function needs and a call lacks."""
     names = [
         name
         for name, parameter in function_signature.parameters.items()
@@ -160,7 +160,7 @@ def _missing_arguments(
 
 
 def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """Pass on a source of random numbers, or make the one that a seed means."""
+    """Return a source of random numbers, or make the one that a seed means."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -173,7 +173,7 @@ def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
 
 
 def fraction(value: object, argument: str, *, ends: str = "()") -> float:
-    """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
+    """Return a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
     number = real_number(value, argument)
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
@@ -206,7 +206,7 @@ _FINEST = {"level": 1e-12, "prevalence": 1e-100}
 def grid(
     values: ArrayLike, argument: str, *, below_one: bool = False
 ) -> NDArray[np.float64]:
-    """Pass on places between 0 and 1 at which a curve is wanted."""
+    """Return places between 0 and 1 at which a curve is wanted."""
     places_at = np.atleast_1d(probabilities(values, argument))
     if not places_at.size:
         raise InputError(
@@ -222,7 +222,7 @@ def grid(
 
 
 def real_number(value: object, argument: str) -> float:
-    """Pass on one finite number; of an estimate its value."""
+    """Return a number, which must be finite; of an estimate its value."""
     # an estimate is known by what it has: its class is checked by this module
     if all(hasattr(value, name) for name in ("value", "low", "high", "level")):
         value = getattr(value, "value")  # noqa: B009 - mypy knows an object only
@@ -244,7 +244,7 @@ def real_number(value: object, argument: str) -> float:
 
 
 def file_path(value: object, argument: str) -> Path:
-    """Pass on the name of a file."""
+    """Return the name of a file, checked."""
     if isinstance(value, (str, bytes, os.PathLike)):
         name = os.fsdecode(value)
         with suppress(UnicodeEncodeError):  # half of a pair of surrogates
@@ -260,7 +260,7 @@ def file_path(value: object, argument: str) -> Path:
 
 
 def yes_or_no(value: object, argument: str) -> bool:
-    """Pass on a switch that is on or off."""
+    """Return a switch, which must be on or off."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise InputError(
@@ -270,7 +270,7 @@ def yes_or_no(value: object, argument: str) -> bool:
 
 
 def function(value: Any, argument: str) -> Any:
-    """Pass on what can be called."""
+    """Return a function, which must be callable."""
     if callable(value):
         return value
     raise InputError(
@@ -280,7 +280,7 @@ def function(value: Any, argument: str) -> Any:
 
 
 def statistic(value: Any, argument: str) -> Any:
-    """Pass on a function of counts that gives a number."""
+    """Return a statistic, which must be a function of counts."""
     if callable(value):
         _check_one_argument(value, argument)
         return value
@@ -330,7 +330,7 @@ def array_of(f: Any, argument: Any, what: str) -> Any:
 
 
 def positive_number(value: object, argument: str, *, zero: bool = False) -> float:
-    """Pass on one finite number above zero, or also zero."""
+    """Return a finite number, which must be above zero, or not below."""
     number = real_number(value, argument)
     if number > 0 or (zero and number == 0):
         return number
@@ -346,7 +346,7 @@ not_negative = partial(positive_number, zero=True)
 
 
 def share_range(value: object, argument: str) -> tuple[float, float]:
-    """Pass on two shares, the lower one first: 0 <= low < high <= 1."""
+    """Return two proportions, the lower one first: 0 <= low < high <= 1."""
     several = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
     pair = list(value) if several else []  # type: ignore[call-overload]
     if len(pair) != 2:
@@ -371,7 +371,7 @@ def share_range(value: object, argument: str) -> tuple[float, float]:
 def whole_number(
     value: object, argument: str, *, at_least: int = 0, at_most: float = math.inf
 ) -> int:
-    """Pass on one whole number that is large enough."""
+    """Return a whole number, which must be large enough."""
     number = real_number(value, argument)
     largest = min(_LARGEST.get(argument, math.inf), at_most)
     if number.is_integer() and at_least <= number <= largest:
@@ -430,7 +430,7 @@ def options(passed: Collection[str], choices: Collection[str], analysis: str) ->
 
 
 def class_sizes(n: float, n_pos: float) -> tuple[int, int]:
-    """Pass on a number of cases and of positives among them, both classes present."""
+    """Return a number of cases and of positives among them, both classes present."""
     size = whole_number(n, "n", at_least=2)
     pos = whole_number(n_pos, "n_pos", at_least=1)
     if pos >= size:

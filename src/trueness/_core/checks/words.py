@@ -22,13 +22,13 @@ def listing(values: Iterable[Any], limit: int = 5) -> str:
     '1, 2 and 1 more'
     """
     values = list(values)
-    shown = ", ".join(described(v) for v in values[:limit])
+    shown = ", ".join(described(value) for value in values[:limit])
     n_omitted = len(values) - limit
     return f"{shown} and {n_omitted} more" if n_omitted > 0 else shown
 
 
 def is_several(x: object) -> TypeGuard[Iterable[Any]]:
-    """Can one go through it, and is it no text?
+    """Return whether one can go through it, and it is no text.
 
     An array without a dimension is one value, although it calls itself iterable.
     """
@@ -38,7 +38,7 @@ def is_several(x: object) -> TypeGuard[Iterable[Any]]:
 
 
 def is_one(x: object) -> bool:
-    """Is it a single value that can be compared with names and labels?
+    """Return whether it is a single value, which can be compared with names and labels.
 
     Columns and frames are compared entry by entry, which is no answer, and what is
     not available (pandas' NA) equals nothing.
