@@ -269,6 +269,7 @@ def command_lines(name: str, command: Any) -> list[str]:
 
 def write_other_names() -> None:
     """Write what other libraries and professions call each function."""
+    from trueness._core.not_computed import NEAREST
     from trueness._core.synonyms import CALLS
     from trueness.cli._synonyms import command_of_call
 
@@ -282,15 +283,33 @@ def write_other_names() -> None:
         "| --- | --- | --- | --- |",
     ]
     for call, synonyms in CALLS.items():
-        # readers search for words; names of functions have underscores
-        phrases = [name.replace("_", " ") for name in synonyms if "_" in name]
-        names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
         command = command_of_call(call)
         in_a_shell = f"`{command}`" if command else ""
-        howto = search_words.page_of_call(call)
-        link = f"[{howto}](../howto/{howto}.md)"
-        page.append(f"| {names} | `trueness.{call}` | {in_a_shell} | {link} |")
+        page.append(f"{names_and_call(call, synonyms)} {in_a_shell} | {howto_of(call)}")
+    page += [
+        "",
+        "## What Trueness does not compute",
+        "",
+        "| elsewhere | what comes nearest | page |",
+        "| --- | --- | --- |",
+    ]
+    for call, synonyms in NEAREST.items():
+        page.append(f"{names_and_call(call, synonyms)} {howto_of(call)}")
     (GENERATED / "other_names.md").write_text("\n".join(page) + "\n")
+
+
+def names_and_call(call: str, synonyms: tuple[str, ...]) -> str:
+    """Write two cells: names of others, also in words, and the call."""
+    # readers search for words; names of functions have underscores
+    phrases = [name.replace("_", " ") for name in synonyms if "_" in name]
+    names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
+    return f"| {names} | `trueness.{call}` |"
+
+
+def howto_of(call: str) -> str:
+    """Write the last cell of a row: a link to the how-to page of a call."""
+    page = search_words.page_of_call(call)
+    return f"[{page}](../howto/{page}.md) |"
 
 
 def write_benchmarks() -> None:

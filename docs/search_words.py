@@ -1,9 +1,10 @@
 """Which how-to page answers a name of another library or profession?
 
-The names are those of the table that Python, the shell and the workbench read
-(``CALLS``); here stands the page of each call. The build of the docs adds the names to
-the index entries of these pages, so that the search finds them, and links the page in
-the table "What others call it".
+The names are those of the tables that Python, the shell and the workbench read: what
+is here under another name (``CALLS``), and what is not, with the call that comes
+nearest (``NEAREST``). Here stands the page of each call. The build of the docs adds the
+names to the index entries of these pages, so that the search finds them, and links the
+page in the table "What others call it".
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import trueness
+from trueness._core.not_computed import NEAREST
 from trueness._core.synonyms import CALLS
 
 HOWTO = Path(__file__).parent / "howto"
@@ -53,6 +55,10 @@ PAGE_OF_CALL: Mapping[str, str] = {
 }
 PAGE_OF_ROOM = {"metrics": "reports"}
 
+# whoever types one of these asks for an interval, whatever the call
+INTERVAL_WORDS = {"ci", "confidence", "interval"}
+PAGE_OF_INTERVALS = "ranking_how_sure"
+
 
 def page_of_call(call: str) -> str:
     """Return the name of the how-to page that shows a call."""
@@ -80,9 +86,12 @@ def entries_of(text: str) -> list[str]:
 
 def phrases() -> Iterator[tuple[str, str]]:
     """Return every name of another library, in words, with its page."""
-    for call, synonyms in CALLS.items():
+    for call, synonyms in (*CALLS.items(), *NEAREST.items()):
+        page = page_of_call(call)
         for name in synonyms:
-            yield name.replace("_", " "), page_of_call(call)
+            words = name.split("_")
+            asks_for_interval = page == "ranking" and INTERVAL_WORDS & set(words)
+            yield " ".join(words), PAGE_OF_INTERVALS if asks_for_interval else page
 
 
 def words_of_pages() -> dict[str, list[str]]:

@@ -48,9 +48,9 @@ const LEAST_OVERLAP = 0.6;
 function wordsOf(text) {
   const stemmer = new Stemmer();
   const words = text.toLowerCase().match(/[\p{L}\p{N}@]+/gu) || [];
-  return new Set(
-    words.filter((word) => !stopwords.has(word)).map((w) => stemmer.stemWord(w)),
-  );
+  // a number alone says nothing: "90% recall", "95 % CI"
+  const telling = words.filter((word) => !stopwords.has(word) && !/^\d+$/.test(word));
+  return new Set(telling.map((word) => stemmer.stemWord(word)));
 }
 
 // the entries of every page as sets of words, and where on the page they stand
