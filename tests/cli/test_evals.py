@@ -71,7 +71,7 @@ def test_wrong_lines_are_taught(tables, tmp_path):
     named = (tables[0], "--item", "q", "--passed", "ok")
     for words, code, sentence in (
         (tables[:1], 2, "Choose --item from q, ok, task."),
-        ((*tables[:1], "--item", "q"), 2, "Choose --passed from q, ok, task."),
+        ((*tables[:1], "--passed", "ok"), 2, "Choose --item from q, ok, task."),
         ((*named, "--pass-at", 9), 3, "Ask for 3 or less"),
         ((*named, "--by", "nothing"), 2, "no column 'nothing'"),
         ((tmp_path / "none.csv",), 2, "none.csv"),

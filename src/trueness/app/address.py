@@ -37,6 +37,7 @@ from trueness.cli.judge import (
 from trueness.cli.leaves import guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
+    NODE_NAMES,
     Guess,
     count_column,
     find_label,
@@ -46,7 +47,6 @@ from trueness.data.column_roles import (
 )
 from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted
-from trueness.data.first_look import NODE_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.request import Cost, Request

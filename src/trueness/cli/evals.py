@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, final
 
@@ -16,15 +16,22 @@ from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._horizons import column_values
-from trueness.cli._source import open_source, sample_path
+from trueness.cli._source import known, open_source, sample_path
 from trueness.data.eval_rows import (
     columns_of_evals,
     names_of_evals,
     read_evals,
     rows_of_evals,
 )
-from trueness.data.verdict_logs import SYSTEM, VerdictLog
+from trueness.data.named_roles import (
+    ITEM_NAMES,
+    column_called,
+    find_attempts,
+    find_winners,
+    read_winners,
+    table_of,
+)
+from trueness.data.verdict_logs import SYSTEM, VerdictLog, is_log
 from trueness.evals.attempts import Attempts
 from trueness.evals.wins import head_to_head
 from trueness.findings.systems import evals_page, how_often
@@ -146,13 +153,13 @@ def evals_command(
         ),
     ] = None,
     first: Annotated[
-        str,
+        str | None,
         options.column("--first", help="The first system.", panel="Head to head"),
-    ] = "first",
+    ] = None,
     second: Annotated[
-        str,
+        str | None,
         options.column("--second", help="The second system.", panel="Head to head"),
-    ] = "second",
+    ] = None,
     tie: Annotated[
         str,
         typer.Option(
@@ -186,7 +193,7 @@ def evals_command(
     Example:
     trueness evals sample:judges --item pair --passed truth --by kind
     """
-    if winner is not None:
+    if winner is not None or (item is None and _holds_winners(log)):
         return _head_to_head(log, first, second, winner, tie, level)
 
     columns = AttemptColumns(
@@ -200,7 +207,7 @@ def evals_command(
 
     with progress("Counting", unit=""):
         logs = {place: read_evals(sample_path(place)) for place in log}
-        _check_columns_named(logs, columns)
+        columns = _with_columns_found(logs, columns)
         runs = _count_runs(logs, columns)
         parts = parts_of(logs, by or "", columns.names)
         groups = {group: _count_runs(part, columns) for group, part in parts.items()}
@@ -227,8 +234,21 @@ def evals_command(
     )
 
 
+def _holds_winners(log: Sequence[str]) -> bool:
+    """Return whether this is one table of verdicts head to head, not of attempts."""
+    if len(log) != 1 or is_log(sample_path(log[0])):
+        return False
+    columns = open_source(log[0]).types
+    return find_winners(columns) is not None and not column_called(columns, ITEM_NAMES)
+
+
 def _head_to_head(
-    log: list[str], first: str, second: str, winner: str, tie: str, level: float
+    log: list[str],
+    first: str | None,
+    second: str | None,
+    winner: str | None,
+    tie: str,
+    level: float,
 ) -> shell.CommandAnswer:
     """Compare systems by verdicts on pairs of answers."""
     if len(log) != 1:
@@ -238,12 +258,20 @@ def _head_to_head(
         )
 
     source = open_source(log[0])
-    columns = {"first": first, "second": second, "winner": winner}
-    values = {name: column_values(source, name, role) for role, name in columns.items()}
-    result = head_to_head(
-        values[first], values[second], values[winner], tie=tie, level=level
-    )
-    cases = len(values[winner])
+    roles = find_winners(source.types, winner)
+    if roles is None:  # asked for by a table that has one
+        raise InputError("Which column names the winner?", option="winner")
+
+    typed = {"winner": winner, "first": first, "second": second}
+    for role, name in typed.items():
+        if name is not None:
+            known(source, name, f"--{role}")
+            roles = replace(roles, **{role: name})
+
+    columns = {role: getattr(roles, role) for role in typed}
+    firsts, seconds, winners = read_winners(source.rows, roles)
+    result = head_to_head(firsts, seconds, winners, tie=tie, level=level)
+    cases = len(winners)
     about = shell.about_cases(source.name, columns, cases, 0, 0, cases)
 
     return shell.answered(who_wins(result, level), about=about)
@@ -304,16 +332,34 @@ def about_attempts(
     )
 
 
-def _check_columns_named(logs: Mapping[str, Any], columns: AttemptColumns) -> None:
-    """Stop at a table of which nobody said what its columns hold."""
+def _with_columns_found(
+    logs: Mapping[str, Any], columns: AttemptColumns
+) -> AttemptColumns:
+    """Complete the columns of tables by their usual names, or stop."""
     for place, data in logs.items():
         unnamed = columns.item is None or columns.passed is None
-        if unnamed and not isinstance(data, VerdictLog):
+        if not unnamed or isinstance(data, VerdictLog):
+            continue
+
+        roles = find_attempts(
+            table_of(data),
+            item=columns.item,
+            passed=columns.passed,
+            system=columns.system,
+        )
+        if roles is None:
             raise InputError(
                 f"{place} is a table. Which columns hold the items and the verdicts?",
                 option="item" if columns.item is None else "passed",
                 choices=names_of_evals(data),
             )
+
+        shell.say(roles.remark)
+        columns = replace(
+            columns, item=roles.item, passed=roles.passed, system=roles.system
+        )
+
+    return columns
 
 
 def _count_runs(

@@ -20,10 +20,9 @@ from trueness.cli._columns import FileData
 from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._source import groups_of, known
-from trueness.data.column_roles import not_found
+from trueness.data.column_roles import NODE_NAMES, not_found
 from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted
-from trueness.data.first_look import NODE_NAMES
 from trueness.findings.records import table
 from trueness.findings.trust import which_leaves
 from trueness.trees.leaf_maps import LeafMap

@@ -21,6 +21,7 @@ from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
 from trueness.data.engines import columns_of
 from trueness.data.frames import tally
+from trueness.data.named_roles import SITE_NAMES, column_called
 from trueness.data.study_tables import StudyTables, has_study_tables, study_tables
 from trueness.findings.next_site import next_site, summary_point
 from trueness.findings.request import Request
@@ -181,6 +182,10 @@ def _count_sites(
     covariate: str | None,
 ) -> StudyTables:
     """Count the cases of each site, and read its covariate."""
+    if site is None:
+        site = column_called(source.types, SITE_NAMES)
+        if site is not None:
+            shell.say(f"Using site {site!r}: by name.")
     if site is None:
         raise InputError(
             "Which column names the sites? A file of 2x2 tables has the columns tp, "

@@ -82,7 +82,8 @@ def compare(
         subtracted case by case.
     method
         For other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same
-        cases again for all classifiers, ``"jackknife"`` is for smooth functions.
+        cases again for all classifiers, ``"jackknife"`` is for smooth functions. For
+        metrics of tests, as in :func:`compare_metric`.
 
     Examples
     --------
@@ -92,7 +93,6 @@ def compare(
     0.5454545454545454
     """
     level = _options.fraction(level, "level")
-    _options.choice(method, METHODS, "method")
     are_verdicts = holds_tests(data)
     statistic_was_named = statistic is not None
     if statistic is None:
@@ -107,11 +107,17 @@ def compare(
                     f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5)'
                 ),
             )
-        comparison = compare_metric(data, measure, margin=margin, level=level)
+        test = "auto" if method == "bootstrap" else method
+        # by the name that was typed: a test may be known for one name of a metric only
+        metric = statistic if isinstance(statistic, str) else measure
+        comparison = compare_metric(
+            data, metric, method=test, margin=margin, level=level
+        )
         if statistic_was_named:
             return comparison
         return _add_note_on_accuracy(comparison)
 
+    _options.choice(method, METHODS, "method")
     _options.statistic(measure, "compare")
     name = title_of(measure)
     panel = complete_panel(data, "compare")

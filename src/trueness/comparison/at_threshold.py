@@ -53,8 +53,7 @@ from trueness.inference.variance import (
     estimate_variance,
 )
 from trueness.metrics.algebra import Metric, depends_on_prevalence
-from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.grammar import metric_as_typed
+from trueness.metrics.grammar import defined_metric, metric_as_typed
 from trueness.metrics.intervals import estimates, metric_measure
 
 
@@ -117,7 +116,7 @@ def compare_metric(
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar", *PREDICTIVE_VALUE_TESTS), "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
-    known_metric = read_metric(metric)
+    known_metric = defined_metric(metric)
     name_as_typed = metric_as_typed(metric).name
     if depends_on_prevalence(known_metric):
         check_prevalence_known(data, f"compare_metric of {name_as_typed}")

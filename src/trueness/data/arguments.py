@@ -26,7 +26,6 @@ from trueness.data.column_roles import (
     LABEL_NAMES,
     MOST_ROWS,
     FoundColumns,
-    FrameTable,
     Guess,
     count_column,
     find_columns,
@@ -50,7 +49,9 @@ from trueness.data.data_tables import TEXT, DataTable
 from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
+from trueness.data.named_roles import table_of
 from trueness.data.storage import are_counts
+from trueness.data.study_tables import has_study_tables, study_tables
 from trueness.data.total_rows import without_total_row
 
 Args = tuple[Any, ...]
@@ -67,6 +68,8 @@ _WITHOUT_LABELS = frozenset(
 )
 # analyses that say what they can where no column could hold labels
 _ANSWERS_WITHOUT = frozenset({"evaluate", "best_threshold"})
+# analyses of sites, to which a 2x2 table is as good as its cases
+_OF_SITES = frozenset({"across_sites", "summary_roc"})
 _ONE_SCORE = frozenset({"calibrate", "best_threshold", "check", "decile_table"})
 
 
@@ -93,7 +96,8 @@ def count_arguments(
     if not args:
         raise _needs(name, takes, "nothing")
 
-    if name == "check" and _is_requirement(args[0]) and len(args) > 1:
+    comes_first = _is_requirement(args[0]) or _are_requirements(args[0])
+    if name == "check" and comes_first and len(args) > 1:
         # the requirement came first, as in a sentence
         args = (*args[1:], args[0])
         if _is_our_own(args[0]):
@@ -147,6 +151,13 @@ def _of_arrays(
 def _is_requirement(argument: object) -> bool:
     """Return whether this is a sentence such as "auc >= 0.8", and no file."""
     return isinstance(argument, str) and any(sign in argument for sign in "<>")
+
+
+def _are_requirements(argument: object) -> bool:
+    """Return whether this is a list of sentences such as "auc >= 0.8"."""
+    if not isinstance(argument, (list, tuple)) or not argument:
+        return False
+    return all(map(_is_requirement, argument))
 
 
 def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
@@ -250,7 +261,7 @@ def _needs(name: str, takes: str, what_was_passed: str) -> InputError:
 
 def _is_column(x: object) -> bool:
     """Return whether this could be the labels or the scores of cases."""
-    if isinstance(x, (str, bytes)) or _is_our_own(x):
+    if isinstance(x, (str, bytes)) or _is_our_own(x) or _are_requirements(x):
         return False
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
 
@@ -387,6 +398,9 @@ def _of_table(
     data = without_total_row(data, keywords.get("label"))
     names_in_data = column_names(data)
     remarks: tuple[str, ...] = ()
+
+    if name in _OF_SITES and chosen is None and has_study_tables(names_in_data):
+        return CountedArguments(study_tables(data).tables, other_arguments)
 
     # a table of counts needs no search: its columns have names of their own
     holds_counts = chosen in (None, "score") and are_counts(names_in_data)
@@ -534,6 +548,11 @@ def _does_without(name: str, keywords: Words) -> bool:
 
 def _advice_on_columns(data: Any, table: DataTable, error: InputError) -> str:
     """Say what else to ask, or to correct, where columns were not found."""
+    if has_study_tables(table.kinds):
+        return (
+            " Each row is a 2x2 table: summary_roc and across_sites answer about "
+            "studies, Confusion(tp=, fp=, fn=, tn=) is one table."
+        )
     if error.option != "label":
         return _odd_words(data, table)
     if len(tests_among(table, set())) >= 2:
@@ -561,15 +580,6 @@ def _odd_words(data: Any, table: DataTable) -> str:
 def _is_relation(data: object) -> bool:
     """Return whether this is a file or a table that DuckDB has opened."""
     return is_of_library(data, "duckdb", "DuckDBPyRelation")
-
-
-def table_of(data: Any) -> DataTable:
-    """Look at a frame or a mapping; a file is asked by its engine."""
-    if _is_relation(data):
-        from trueness.data.relation_tables import RelationTable
-
-        return RelationTable(data)
-    return FrameTable(data)
 
 
 def _guess_for(name: str, takes: str) -> Guess:

@@ -65,6 +65,7 @@ _SCORE_WORDS = frozenset(
     }
 )
 _PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
+NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 # of a table with a row for each verdict
 JUDGE_NAMES = ("judge", "rater", "annotator", "grader", "labeler", "labeller", "coder")
@@ -236,7 +237,7 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     if len(binary) == 1:
         return binary[0]
 
-    likely = [name for name in binary if _plain_name(name) in LIKELY_LABEL_NAMES]
+    likely = [name for name in binary if plain_name(name) in LIKELY_LABEL_NAMES]
     if len(likely) == 1:
         return likely[0]
 
@@ -249,13 +250,11 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
 
 
 def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:
-    """Is another column called the truth, so that "label" may be a prediction?"""
+    """Return whether another column is called the truth, so the label may be none."""
     rivals = [
         name
         for name in free
-        if name != label
-        and _plain_name(name) in _TRUTH_NAMES
-        and is_binary(table, name)
+        if name != label and plain_name(name) in _TRUTH_NAMES and is_binary(table, name)
     ]
     return bool(rivals) and is_binary(table, label)
 
@@ -276,7 +275,7 @@ def _holds_classes(table: DataTable, column: str) -> bool:
 
     Many words name the cases. Which of two numbers is positive is asked: 1 and 2.
     """
-    if _plain_name(column) not in LIKELY_LABEL_NAMES:
+    if plain_name(column) not in LIKELY_LABEL_NAMES:
         return _ends_like_a_label(column) and _has_two_words(table, column)
     if table.kinds[column] == WHOLE:
         return len(table.distinct(column, 2)) == 2
@@ -286,20 +285,20 @@ def _holds_classes(table: DataTable, column: str) -> bool:
 
 
 def _ends_like_a_label(column: str) -> bool:
-    """Is a column called like labels by its last word, and no prediction?"""
-    *before, last = _plain_name(column).split("_")
+    """Return whether a column's last word is one of labels, and it is no prediction."""
+    *before, last = plain_name(column).split("_")
     predicts = any(word.startswith("pred") for word in before)
     return bool(before) and last in _LABEL_ENDINGS and not predicts
 
 
 def _has_two_words(table: DataTable, column: str) -> bool:
-    """Does a column of text have two values?"""
+    """Return whether a column of text has two values."""
     return table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2
 
 
 def _refuse_table_of_verdicts(table: DataTable) -> None:
     """Stop at a table with a row for each verdict: a verdict is no label."""
-    column_of = {_plain_name(column): column for column in table.kinds}
+    column_of = {plain_name(column): column for column in table.kinds}
     judges = [column_of[name] for name in JUDGE_NAMES if name in column_of]
     verdicts = [column_of[name] for name in VERDICT_NAMES if name in column_of]
     if not judges or not verdicts:
@@ -454,7 +453,7 @@ def label_of_judged(table: DataTable) -> str | None:
     if column is None or not is_binary(table, column):
         return None
     names = (*LABEL_NAMES, *LIKELY_LABEL_NAMES)
-    return column if _plain_name(column) in names else None
+    return column if plain_name(column) in names else None
 
 
 def not_found(
@@ -525,6 +524,8 @@ def _why_no_scores(table: DataTable, taken: set[str | None]) -> str:
                 f" Column {column!r} holds lists or objects: extract the part that "
                 "you need."
             )
+        elif kind == WHOLE and column.lower() in NODE_NAMES:
+            reasons.append(f" Column {column!r} names leaves: ask leaves.")
         elif kind == WHOLE and _numbers_the_rows(table, column):
             reasons.append(f" The numbers of column {column!r} may name the cases.")
 
@@ -569,7 +570,7 @@ def _is_called_like_an_identifier(column: str) -> bool:
     """Return whether a name such as patient_id says that its values name cases."""
     if _words_of(column) & _IDENTIFIER_WORDS:
         return True
-    *before, last = _plain_name(column).split("_")
+    *before, last = plain_name(column).split("_")
     return bool(before) and last in _NUMBER_WORDS
 
 
@@ -588,8 +589,7 @@ def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
     return [
         column
         for column in numbers
-        if (_words_of(column) & _SCORE_WORDS)
-        or _plain_name(column) in _PREDICTION_NAMES
+        if (_words_of(column) & _SCORE_WORDS) or plain_name(column) in _PREDICTION_NAMES
     ]
 
 
@@ -601,6 +601,7 @@ def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
         if table.kinds[column] == WHOLE
         and len(table.distinct(column, 2)) > 2
         and not _numbers_the_rows(table, column)
+        and column.lower() not in NODE_NAMES
     ]
 
 
@@ -632,7 +633,7 @@ def _words_of(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+", spaced.lower()))
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
     """Write a name in small letters, its words joined by underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
 

@@ -15,8 +15,11 @@ from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.data_types import Frame, LabelValue
 from trueness._core.records import shown
+from trueness.data.cleaning import tell
+from trueness.data.columns import is_frame
 from trueness.data.engines import column_names, columns_of
 from trueness.data.files import scan
+from trueness.data.named_roles import SYSTEM_NAMES, find_attempts, table_of
 from trueness.data.verdict_logs import (
     CLUSTER,
     ITEM,
@@ -27,11 +30,6 @@ from trueness.data.verdict_logs import (
 )
 from trueness.evals.attempts import Attempts
 
-# what people call the column of the systems
-SYSTEM_NAMES = (
-    "system", "system_name", "model", "model_name", "model_id", "llm", "agent",
-    "agent_name",
-)  # fmt: skip
 _PASSED = {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct", "c", "1"), 1.0),
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect", "i", "0"), 0.0),
@@ -56,7 +54,8 @@ def attempts(
         A frame with a row per attempt; a log (:func:`read_verdicts`); or the path of
         one log, several logs (``"logs/*.eval"``) or a table.
     item
-        Column that names the items; logs have their own.
+        Column that names the items; logs have their own. Columns with usual names
+        (task, passed, model) are found.
     passed
         Column that says whether an attempt passed: true or false, 1 or 0, pass or fail.
         A log with one scorer needs no name.
@@ -84,15 +83,10 @@ def attempts(
     if isinstance(data, VerdictLog):
         item, passed, system, data = _of_log(data, item, passed, system)
 
-    if item is None or passed is None:
-        raise InputError(
-            "attempts needs a column of items and a column of verdicts.",
-            example=PythonCode(
-                'trueness.attempts(frame, item="task", passed="correct")'
-            ),
-        )
-
     _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
+    if item is None or passed is None:
+        item, passed, system = _unnamed_columns(data, item, passed, system)
+
     other = system_column(data) if system is None else None
     named = (item, passed, system, cluster, other)
     columns = columns_of(data, list(dict.fromkeys(name for name in named if name)))
@@ -116,6 +110,25 @@ def attempts(
 
     names, code = _numbered(columns[system], system)
     return {name: counted(code == number) for number, name in enumerate(names)}
+
+
+def _unnamed_columns(
+    data: Frame, item: str | None, passed: str | None, system: str | None
+) -> tuple[str, str, str | None]:
+    """Return the columns of items, verdicts and systems by their names."""
+    roles = None
+    if isinstance(data, Mapping) or is_frame(data):
+        roles = find_attempts(table_of(data), item=item, passed=passed, system=system)
+    if roles is None:
+        raise InputError(
+            "attempts needs a column of items and a column of verdicts.",
+            example=PythonCode(
+                'trueness.attempts(frame, item="task", passed="correct")'
+            ),
+        )
+
+    tell([roles.remark])
+    return roles.item, roles.passed, roles.system
 
 
 def _check_column_names(**names: object) -> None:

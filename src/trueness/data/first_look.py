@@ -27,6 +27,7 @@ from trueness.data import cleaning, engines
 from trueness.data.column_roles import (
     COUNT_NAMES,
     LABEL_NAMES,
+    NODE_NAMES,
     SCORE_NAMES,
     WEIGHT_NAMES,
     FoundColumns,
@@ -45,7 +46,6 @@ _JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "
 MOST_ROWS = 100_000  # that are looked at
 MOST_GROUPS = 50
 LEAST_FOR_AGREEMENT = 3  # scores whose agreement tells something
-NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 _KINDS_OF_TEXT = {"numbers": "numbers as text", "missing": "nothing"}
 
 

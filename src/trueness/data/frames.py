@@ -17,6 +17,7 @@ from trueness.counts.counting import split_counts
 from trueness.counts.expected_labels import Unlabelled
 from trueness.counts.values import Panel, Tally
 from trueness.data import engines
+from trueness.data.cleaning import tell
 from trueness.data.columns import column, read_label_values, whole_cases
 from trueness.data.count_request import CountRequest, one_weight, stated_design
 from trueness.data.row_counts import (
@@ -367,6 +368,16 @@ def _columns_of_leaves(
 ) -> tuple[Any, Any, Any]:
     """Read the labels, the leaves and the numbers of cases of a frame."""
     frame = check_table(frame, "leaves")
+
+    if node is None and label is None:
+        from trueness.data.named_roles import find_leaves, table_of
+
+        roles = find_leaves(table_of(frame))
+        if roles is not None:
+            tell(roles.remarks)
+            node = roles.node
+            label = roles.label
+            count = roles.count if count is None else count
 
     if node is None:
         raise InputError(

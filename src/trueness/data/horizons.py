@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.words import plain
 from trueness._core.records import Record
+from trueness.data.cleaning import has_text, read_label_column
 
 
 @final
@@ -132,7 +134,10 @@ def _read_times(time: ArrayLike) -> Floats:
 
 def _read_events(event: ArrayLike, n_cases: int) -> Array:
     """Return whether each time is that of the event."""
-    events = np.asarray(event).ravel()
+    events: Array = np.asarray(event).ravel()
+    if has_text(events):
+        # words such as dead and alive are read as labels are
+        events = np.asarray(read_label_column(events, None, "event").code)
     if events.size != n_cases:
         raise InputError(
             f"event needs one entry per time; found {events.size:,} for {n_cases:,}.",
@@ -142,7 +147,7 @@ def _read_events(event: ArrayLike, n_cases: int) -> Array:
     unusable = np.flatnonzero(~np.isin(events, (0, 1)))
     if unusable.size:
         raise InputError(
-            f"event must be 0 (censored) or 1; found {events[unusable[0]]!r} at "
+            f"event must be 0 (censored) or 1; found {plain(events[unusable[0]])!r} at "
             f"position {unusable[0]}. Competing events are not supported.",
             option="event",
         )

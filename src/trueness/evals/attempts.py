@@ -24,9 +24,10 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.files import as_written, replacing
+from trueness._core.imports import HigherFunction
 from trueness._core.names import documented
 from trueness._core.numbers import counted
-from trueness._core.records import Estimate, Record, shown
+from trueness._core.records import Answers, Estimate, Record, shown
 from trueness.inference.estimates import (
     FEW_CLUSTERS,
     estimate_from_variance,
@@ -40,8 +41,11 @@ ValueOfItem = Callable[[int, int], Fraction]
 # what the docstrings of the rates say about their data
 _DATA_PARAMETER = {
     "data": "Attempts of one system, or a mapping from system to attempts, which\n"
-    "returns a dict of estimates."
+    "returns a dict of estimates; or what :func:`attempts` counts."
 }
+
+# of the room of data: count the attempts of a frame, a log or a file
+COUNT_ATTEMPTS: HigherFunction[Callable[[Any], Any]] = HigherFunction("attempts")
 
 SCHEMA = "trueness/attempts/1"
 
@@ -316,6 +320,9 @@ def attempts_by_system(
 
     ``function`` is the public function that was called, for the errors.
     """
+    if _is_table_or_log(data):
+        data = COUNT_ATTEMPTS.load()(data)
+
     runs: Mapping[Any, Any] = data if isinstance(data, Mapping) else {"": data}
     all_attempts = all(isinstance(run, Attempts) for run in runs.values())
     if not all_attempts or len(runs) < at_least:
@@ -331,6 +338,17 @@ def attempts_by_system(
             )
 
     return {str(name): run for name, run in runs.items()}
+
+
+def _is_table_or_log(data: object) -> bool:
+    """Return whether this is a frame, a log or a file, whose attempts are counted."""
+    if isinstance(data, (str, os.PathLike)) or hasattr(data, "judges"):
+        return True
+    if isinstance(data, Mapping):
+        parts = list(data.values())
+        # columns, and not the attempts of systems
+        return bool(parts) and all(isinstance(p, Sequence | np.ndarray) for p in parts)
+    return hasattr(data, "columns")
 
 
 def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
@@ -362,7 +380,7 @@ def _of_each_system(
         estimates = {
             name: rate(run, *arguments, **options) for name, run in runs.items()
         }
-        return estimates if isinstance(data, Mapping) else estimates[""]
+        return estimates[""] if runs.keys() == {""} else Answers(estimates)
 
     answer.__doc__ = documented(rate.__doc__, ["level"], _DATA_PARAMETER)
     return answer  # type: ignore[return-value]  # data may be named

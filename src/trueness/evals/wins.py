@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.data_types import Column
+from trueness._core.data_types import Column, Frame
+from trueness._core.imports import HigherFunction
+from trueness._core.numbers import counted, p_is, p_value
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.comparison.results import holm
 from trueness.inference.estimates import estimate_from_variance
 from trueness.inference.variance import variance_between_units
+
+# of the room of data: the columns of verdicts head to head, and what is a tie
+READ_WINNERS: HigherFunction[Callable[[Any], tuple[Any, Any, Array]]] = HigherFunction(
+    "read_winners"
+)
+IS_TIE: HigherFunction[Callable[[object], bool]] = HigherFunction("is_tie")
 
 
 @final
@@ -63,6 +72,20 @@ class HeadToHead(Record):
     pairs: tuple[HeadToHeadPair, ...]
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
+    def __repr__(self) -> str:
+        """Return a line for each pair, then the notes."""
+        lines = [f"Head to head: {', '.join(map(str, self.names))}"]
+        for pair in self.pairs:
+            lines.append(
+                f"  {pair.first} - {pair.second}: {counted(pair.wins, 'win')}, "
+                f"{counted(pair.losses, 'loss', 'losses')}, "
+                f"{counted(pair.ties, 'tie')}; {pair.win_rate}, "
+                f"{p_is(pair.p_value)} (adjusted {p_value(pair.p_adjusted)})"
+            )
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+    __str__ = __repr__
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table with one row per pair."""
         names = ("first", "second", "wins", "losses", "ties", "p_value", "p_adjusted")
@@ -74,9 +97,9 @@ class HeadToHead(Record):
 
 
 def head_to_head(
-    first: Column,
-    second: Column,
-    winner: Column,
+    first: Column | Frame,
+    second: Column | None = None,
+    winner: Column | None = None,
     *,
     tie: str = "tie",
     level: float = 0.95,
@@ -90,11 +113,12 @@ def head_to_head(
     Parameters
     ----------
     first, second
-        The two systems: a name, or a column of names.
+        The two systems: a name, or a column of names. Alone, ``first`` is the column of
+        winners, or a frame with the columns ``model_a``, ``model_b`` and ``winner``.
     winner
         A column with the name of the winner of each item, or the word for a tie.
     tie
-        The word for a tie.
+        The word for a tie, where it does not begin with "tie" or "draw".
     level
         Confidence level of the intervals.
 
@@ -116,8 +140,17 @@ def head_to_head(
     (0.8181818181818182, 0.0390625)
     """
     level = _options.fraction(level, "level")
-    winners = np.asarray(winner, dtype=object).ravel()
-    firsts = _names_of_items(first, winners.size, "first")
+    if second is None and winner is None:
+        first, second, winner = READ_WINNERS.load()(first)
+    if second is None or winner is None:
+        lacking = "second" if second is None else "winner"
+        raise InputError(
+            f"head_to_head needs two systems and the winners; {lacking} is missing.",
+            option=lacking,
+        )
+
+    winners = _with_one_word_for_ties(winner, tie)
+    firsts = _names_of_items(cast("Column", first), winners.size, "first")
     seconds = _names_of_items(second, winners.size, "second")
 
     if not winners.size:
@@ -146,6 +179,14 @@ def head_to_head(
             for pair, p_value in zip(pairs, adjusted, strict=True)
         ),
     )
+
+
+def _with_one_word_for_ties(winner: Column, tie: str) -> Array:
+    """Return the winners, in which every tie is written in the same way."""
+    winners = np.array(winner, dtype=object).ravel()
+    is_tie = np.array([IS_TIE.load()(word) for word in winners.tolist()], dtype=bool)
+    winners[is_tie] = tie
+    return winners
 
 
 def _names_of_items(names: Column, n_items: int, option: str) -> Array:

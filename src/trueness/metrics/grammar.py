@@ -88,6 +88,15 @@ def metric_as_typed(passed: str | Metric) -> Metric:
     return known_metric
 
 
+def defined_metric(passed: str | Metric) -> Metric:
+    """Return a metric under the name of its definition: ppv is precision."""
+    known_metric = metric(passed)
+    definition = METRICS.get(SYNONYMS.get(known_metric.name, ""))
+    if definition is not None and definition.ratio == known_metric.ratio:
+        return definition
+    return known_metric
+
+
 def constraint(text: str | Constraint) -> Constraint:
     """The constraint that a text such as ``"recall >= 0.9"`` means.
 

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.data_types import Column
+from trueness._core.data_types import Column, Frame
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import refuse
 from trueness.counts.values import Tally
+from trueness.data.column_roles import is_test, one_score
+from trueness.data.columns import is_frame
 from trueness.data.frames import tally
+from trueness.data.named_roles import table_of
 from trueness.inference.estimates import estimate_from_interval
 from trueness.ranking.scorecards import rank_groups
 
@@ -61,9 +64,10 @@ class StabilityIndex(Answer):
 
 
 def psi(
-    reference: Column | Tally,
-    current: Column | Tally,
+    reference: Column | Frame | Tally,
+    current: Column | Frame | Tally,
     *,
+    score: str | None = None,
     bins: int = 10,
     level: float = 0.95,
 ) -> StabilityIndex:
@@ -76,7 +80,9 @@ def psi(
     Parameters
     ----------
     reference, current
-        Scores of each sample, or tallies; cases without a label count.
+        Scores of each sample, frames or tallies; cases without a label count.
+    score
+        The column of the scores in frames with several.
     bins
         Number of bins, of equal size in the reference.
 
@@ -103,8 +109,8 @@ def psi(
     """
     level = _options.fraction(level, "level")
     number = _options.whole_number(bins, "bins", at_least=2)
-    reference_tally = _scores_of(reference, "reference")
-    current_tally = _scores_of(current, "current")
+    reference_tally = _scores_of(reference, "reference", score)
+    current_tally = _scores_of(current, "current", score)
 
     score_low = _lowest_scores_of_bins(reference_tally, number)
     reference_cases = _cases_by_bin(reference_tally, score_low)
@@ -129,13 +135,26 @@ def psi(
     )
 
 
-def _scores_of(sample: Column | Tally, name: str) -> Tally:
+def _scores_of(sample: Column | Frame | Tally, name: str, score: str | None) -> Tally:
     """Return the scores of a sample as a tally without labels."""
-    counts = sample if isinstance(sample, Tally) else tally(None, sample)
+    counts = sample if isinstance(sample, Tally) else _count_scores(sample, score)
     refuse(counts, "psi", _INDEPENDENT_CASES)
     if counts.n == 0:
         raise NotEnoughCases(f"psi needs scores in both samples; {name} has none.")
     return counts.without_labels()
+
+
+def _count_scores(sample: Any, score: str | None) -> Tally:
+    """Count a column of scores, or the one column of scores of a frame."""
+    if not is_frame(sample):
+        return tally(None, sample)
+
+    if score is None:
+        table = table_of(sample)
+        # a column that could hold labels is no score
+        labels: set[str | None] = {n for n in table.kinds if is_test(table, n)}
+        (score,) = one_score(table, labels)
+    return tally(sample, label=None, score=score)
 
 
 def _lowest_scores_of_bins(reference: Tally, number: int) -> Floats:

@@ -20,9 +20,10 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, listing
+from trueness._core.imports import HigherFunction
 from trueness._core.numbers import counted, p_is, percent
 from trueness._core.records import Estimate, Record, native_frame
-from trueness.counts.answers import of_counts
+from trueness.counts.answers import of_counts, with_remarks
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
 from trueness.inference.estimates import estimate_from_interval
@@ -48,6 +49,9 @@ from trueness.sites.values import (
     read_measure,
     site_value,
 )
+
+# of the room of data: the column of the sites, by its name
+SITE_COLUMN: HigherFunction[Callable[[Any], str | None]] = HigherFunction("site_column")
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -179,10 +183,14 @@ def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
 
     @wraps(of_groups)
     def call(*args: Any, site: Any = None, **options: Any) -> Any:
+        remarks: tuple[str, ...] = ()
+        if site is None and options.get("by") is None and args:
+            site = SITE_COLUMN.load()(args[0])
+            remarks = (f"Using site {site!r}: by name.",) if site else ()
         if site is not None:
             # sites are groups, whose word everywhere else is "by"
             options["by"] = site
-        return of_groups(*args, **options)
+        return with_remarks(of_groups(*args, **options), remarks)
 
     public: Any = call
     public.takes = of_groups.takes
@@ -206,7 +214,7 @@ def _signature_with_site(of_groups: Callable[..., Any]) -> Any:
 @of_sites
 def across_sites(
     data: Mapping[Any, Any],
-    measure: Any,
+    measure: Any = None,
     *,
     threshold: float | None = None,
     value_range: tuple[float, float] | None = None,
@@ -274,6 +282,8 @@ def across_sites(
     level = _options.fraction(level, "level")
     _options.choice(prediction, tuple(PREDICTION_INTERVALS), "prediction")
     by_site = _read_sites(data)
+    if measure is None:
+        measure = _usual_measure(by_site)
     site_measure = read_measure(measure, threshold, value_range)
 
     values = {
@@ -316,6 +326,22 @@ def across_sites(
         notes=(*notes, *_notes_on_outliers(outliers), *_notes_on_mean(model, level)),
         _model=model,
         _ends=scale.ends,
+    )
+
+
+def _usual_measure(by_site: Mapping[str, SiteData]) -> str:
+    """Return the AUC for sites with scores; of tests and attempts there is a choice."""
+    have_scores = all(
+        isinstance(counts, Tally) and not set(counts.score.tolist()) <= {0.0, 1.0}
+        for counts in by_site.values()
+    )
+    if have_scores:
+        return "auc"
+
+    raise InputError(
+        "What is measured at each site? Sites with scores have the AUC by default.",
+        option="measure",
+        example="sensitivity",
     )
 
 
