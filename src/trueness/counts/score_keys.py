@@ -69,6 +69,9 @@ class Packing:
             raise NotFinite
 
         self._signed = extent.any_sign
+        # as of most probabilities: their bits are in the order of the scores
+        self._above_zero = extent.all_above_zero
+        self._largest = extent.largest
         if extent.bits_used == 0:  # every score is zero
             self._shift = 0
             self._least = 1
@@ -89,6 +92,9 @@ class Packing:
         """Return score and label as one whole number each, highest score first."""
         bits_type = self._layout.bits
         bits = np.ascontiguousarray(score).view(bits_type)
+        if self._above_zero:
+            return self._pack_above_zero(bits, label)
+
         magnitude = bits & bits_type(self._layout.magnitude)
         steps = (magnitude >> bits_type(self._shift)) - bits_type(self._least - 1)
         steps = steps.astype(self.key_type, copy=False)
@@ -105,9 +111,26 @@ class Packing:
 
         return np.asarray((place << self.key_type(1)) | label)
 
+    def _pack_above_zero(self, bits: Array, label: Array) -> Array:
+        """Return keys of scores above zero: their place is top - z = largest - g."""
+        below_largest = self._layout.bits(self._largest) - bits
+        if self._shift:
+            below_largest >>= self._layout.bits(self._shift)
+        keys = below_largest.astype(self.key_type, copy=False)
+        keys <<= self.key_type(1)
+        keys |= label
+        return np.asarray(keys)
+
     def unpack(self, place: Array) -> Array:
         """Return the scores of keys without their label bit."""
         bits_type = self._layout.bits
+        if self._above_zero:
+            bits = place.astype(bits_type)
+            if self._shift:
+                bits <<= bits_type(self._shift)
+            np.subtract(bits_type(self._largest), bits, out=bits)
+            return np.asarray(bits.view(self._dtype))
+
         top = self.key_type(self._top)
         below_zero = None
         if self._signed:
@@ -134,6 +157,7 @@ class _BitExtent(NamedTuple):
     largest: int  # magnitude
     bits_used: int  # bits that are set in any magnitude
     any_sign: bool  # is any sign bit set?
+    all_above_zero: bool
 
 
 def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
@@ -143,15 +167,27 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
 
     def extent_of_block(block: slice) -> _BitExtent:
         bits = np.ascontiguousarray(score[block]).view(layout.bits)
-        magnitude = bits & magnitude_mask
+        lowest = int(bits.min())
+        highest = int(bits.max())
         # the sign is the highest bit, above the bits of the magnitude
-        has_sign = bits > magnitude_mask
+        any_sign = highest > layout.magnitude
+        if lowest > 0 and not any_sign:
+            return _BitExtent(
+                smallest=lowest,
+                largest=highest,
+                bits_used=int(np.bitwise_or.reduce(bits)),
+                any_sign=False,
+                all_above_zero=True,
+            )
+
+        magnitude = bits & magnitude_mask
         return _BitExtent(
             # zero less one wraps around to the largest number, so zeros are left out
             smallest=int((magnitude - one).min()) + 1,
             largest=int(magnitude.max()),
             bits_used=int(np.bitwise_or.reduce(magnitude)),
-            any_sign=bool(has_sign.any()),
+            any_sign=any_sign,
+            all_above_zero=False,
         )
 
     extents = map_blocks(extent_of_block, score.size)
@@ -160,6 +196,7 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
         largest=max((extent.largest for extent in extents), default=0),
         bits_used=reduce(or_, (extent.bits_used for extent in extents), 0),
         any_sign=any(extent.any_sign for extent in extents),
+        all_above_zero=all(extent.all_above_zero for extent in extents),
     )
 
 

@@ -136,10 +136,10 @@ def _read_distinct_keys(
     pos = np.empty(keys.size, np.int64)
 
     def read_keys(block: slice) -> None:
-        block_keys = keys[block].copy()
-        pos[block] = block_keys & label_bit
+        pos[block] = keys[block] & label_bit
         np.subtract(1, pos[block], out=neg[block])
-        buffer[block] = packing.unpack(block_keys >> label_bit)
+        # all keys of the block are read before its scores are written
+        buffer[block] = packing.unpack(keys[block] >> label_bit)
 
     if keys.itemsize == buffer.itemsize:
         # a score replaces only its own key, so blocks may run in parallel
