@@ -346,7 +346,8 @@ def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
                 # contiguous, since sums over reversed arrays round differently
                 loss_of_block = np.ascontiguousarray(loss[block])
                 with np.errstate(invalid="ignore"):
-                    excess = (loss_of_block - value) / cases
+                    excess = loss_of_block - value
+                    excess /= cases
                 return _zero_without_cases(excess, count[block])
 
             return blockwise_values(loss.size, influence_of_block)
@@ -383,15 +384,13 @@ def _block_loss(loss: Floats, count: Array, block: slice) -> float:
 
 
 def _zero_without_cases(values: Floats, count: Array) -> Floats:
-    """Return the values of rows, with 0 for rows without a case.
+    """Return the values of rows, with 0 for infinite ones of rows without a case.
 
-    The loss of such a row, even an infinite one, does not count.
+    The value of such a row does not count, but infinity times no case would be NaN.
     """
-    has_cases = count > 0
     if np.isfinite(values).all():
-        # half the time of np.where, but infinity times 0 would be NaN
-        return np.asarray(values * has_cases)
-    return np.where(has_cases, values, 0.0)
+        return values
+    return np.where(count > 0, values, 0.0)
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
