@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import final
@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats, map_blocks
+from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
@@ -41,6 +41,7 @@ from trueness.ensembles.correlated import CorrelatedFiDEL, correlated_fidel
 from trueness.ensembles.ranked_columns import (
     rank_columns,
     rank_rows,
+    ranks_in_turn,
     reference_of,
     rows_of,
 )
@@ -103,7 +104,9 @@ class FiDEL(RankMap):
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Return L for each row; above 0 the ranks are evidence for positive."""
-        return _total(self.ranks(rows), self.beta, self.llr, self.centre)
+        outputs = rows_of(rows, self.names)
+        ranks = ranks_in_turn(outputs, self.scores, self.cases)
+        return _total(ranks, len(outputs), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
         """Return what each classifier adds to L, (m, K); NaN where it is missing."""
@@ -220,7 +223,8 @@ def _independent_fidel(reference: RankReference, prevalence: float) -> FiDEL:
     """Return FiDEL fitted to labelled cases."""
     # ranks are among the reference, so the lines have its prevalence, not that of use
     beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
-    log_likelihood_ratio = _total(reference.ranks, beta, llr, centre)
+    ranks = reference.ranks
+    log_likelihood_ratio = _total(ranks.T, len(ranks), beta, llr, centre)
     scores, cases = reference_of(reference.columns)
     return FiDEL(
         names=reference.names,
@@ -251,17 +255,16 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
         )
 
 
-def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
+def _total(
+    ranks: Iterable[Floats], size: int, beta: Floats, llr: Floats, centre: Floats
+) -> Floats:
     """Return the evidence summed over classifiers; a missing rank adds 0."""
-    total = np.zeros(len(ranks))
-
-    def add_evidence(block: slice) -> None:
-        for k, rank in enumerate(ranks.T):
+    total = np.zeros(size)
+    for k, rank in enumerate(ranks):
+        for block in blocks(size):
             # Kim et al. (2021), eq. (26), around the centre of each line
             evidence = llr[k] - beta[k] * (rank[block] - centre[k])
             total[block] += np.nan_to_num(evidence, nan=0.0)
-
-    map_blocks(add_evidence, total.size)
     return total
 
 

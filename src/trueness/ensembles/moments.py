@@ -18,7 +18,7 @@ from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
 from trueness.counts.values import Panel
-from trueness.ensembles.ranked_columns import RankedColumn, rank_columns, rank_table
+from trueness.ensembles.ranked_columns import RankedColumn, rank_panel
 
 # rows that the covariance of the moments is estimated from: more add nothing to it
 MAX_COVARIANCE_ROWS = 1 << 16
@@ -48,12 +48,11 @@ class RankedPanel:
         self.names = panel.names
         self.cases = cases.astype(np.float64)
         self.n = panel.n
-        self.columns = rank_columns(panel.rows, cases)
+        self.columns, rank = rank_panel(panel.rows, cases)
         self.reference_sizes = np.array(
             [max(float(column.cases.sum()), 2.0) for column in self.columns]
         )
 
-        rank = rank_table(self.columns, len(panel.rows))
         self.seen = ~np.isnan(rank)
         centred = 0.5 - (rank - 0.5) / self.reference_sizes
         self.centred_ranks = np.where(self.seen, centred, 0.0)

@@ -29,10 +29,9 @@ from trueness.calibration.maps import Map
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
 from trueness.ensembles.ranked_columns import (
-    rank_columns,
     rank_correlation,
+    rank_panel,
     rank_rows,
-    rank_table,
     rows_of,
 )
 
@@ -57,8 +56,7 @@ class RankReference:
         self.neg = panel.neg
         self.pos = panel.pos
         self.prevalence = float(self.pos.sum() / (self.pos.sum() + self.neg.sum()))
-        self.columns = rank_columns(panel.rows, self.neg + self.pos)
-        self.ranks = rank_table(self.columns, len(panel.rows))
+        self.columns, self.ranks = rank_panel(panel.rows, self.neg + self.pos)
 
         self.n_pos, pos_mean = class_means(self.ranks, self.pos)
         n_neg, neg_mean = class_means(self.ranks, self.neg)
