@@ -48,7 +48,7 @@ class RankedPanel:
         self.names = panel.names
         self.cases = cases.astype(np.float64)
         self.n = panel.n
-        self.columns, rank = rank_panel(panel.rows, cases)
+        self.columns, rank, _ = rank_panel(panel.rows, cases)
         self.reference_sizes = np.array(
             [max(float(column.cases.sum()), 2.0) for column in self.columns]
         )

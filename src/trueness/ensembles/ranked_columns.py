@@ -118,16 +118,29 @@ def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
     return _parallel(lambda column: RankedColumn(column, cases), rows.T, len(rows))
 
 
-def rank_panel(rows: Floats, cases: Ints) -> tuple[list[RankedColumn], Floats]:
-    """Return the sorted columns of a panel, and the mid-ranks of its rows, (m, K)."""
+def rank_panel(
+    rows: Floats, cases: Ints, classes: Sequence[Ints] = ()
+) -> tuple[list[RankedColumn], Floats, list[Floats]]:
+    """Return the sorted columns of a panel, and the mid-ranks of its rows, (m, K).
 
-    def sort_and_rank(column: Floats, out: Floats) -> RankedColumn:
-        ranked = RankedColumn(column, cases)
+    ``classes`` are counts of the rows: for each of them also Spearman's rank
+    correlations of all pairs among its cases, (K, K).
+    """
+    number = rows.shape[1]
+    # column by column, so that each column is one stretch of memory
+    ranks = np.empty((len(rows), number), order="F")
+    ranks_within = [ClassRanks(counts, number) for counts in classes]
+
+    def sort_and_rank(k: int) -> RankedColumn:
+        column = RankedColumn(rows[:, k], cases)
         # while what was sorted is still in the cache
-        ranked.midranks(out)
-        return ranked
+        column.midranks(ranks[:, k])
+        for ranks_of_class in ranks_within:
+            ranks_of_class.write(column, k)
+        return column
 
-    return _side_by_side(sort_and_rank, rows.T, len(rows))
+    columns = _parallel(sort_and_rank, range(number), len(rows))
+    return columns, ranks, [within.correlation() for within in ranks_within]
 
 
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
@@ -266,19 +279,6 @@ def _ascending(values: Floats) -> tuple[Ints, Floats]:
     return order, 0.0 - descending
 
 
-def _side_by_side(
-    work: Callable[[Any, Floats], T], items: Sequence[Any], size: int
-) -> tuple[list[T], Floats]:
-    """Return what ``work`` returns of each item, and the table that it has written.
-
-    It writes one column of the table for each item.
-    """
-    # column by column, so that each column is one stretch of memory
-    table = np.empty((size, len(items)), order="F")
-    pairs = list(zip(items, table.T, strict=True))
-    return _parallel(lambda pair: work(*pair), pairs, size), table
-
-
 def _parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
     """Return ``work`` of every column, of several at a time if they are long."""
     items = list(items)
@@ -297,31 +297,42 @@ def _workers(columns: int, size: int) -> int:
     return min(threads(), columns)
 
 
-def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
-    """Return Spearman's rank correlations of all pairs among these cases, (K, K).
+class ClassRanks:
+    """Ranks of the cases of a class among these alone, about their mean.
 
-    Each pair is compared where both gave output; the mean rank is that of the column.
-    NaN where a column has one value only, or a pair fewer than three common cases.
+    ``cases`` counts the cases of each row of a panel that are of this class.
     """
-    counted = np.flatnonzero(cases)
-    place = np.full(cases.size, -1)
-    place[counted] = np.arange(counted.size)
-    weight = cases[counted].astype(np.float64)
-    total_weight = weight.sum()
 
-    def write_centered_ranks(column: RankedColumn, out: Floats) -> None:
-        column.ranks_within(cases, place, out)
-        number = total_weight
-        if column.order.size < cases.size:
-            number = weight[~np.isnan(out)].sum()
+    def __init__(self, cases: Ints, columns: int) -> None:
+        counted = np.flatnonzero(cases)
+        self._cases = cases
+        self._place = np.full(cases.size, -1)
+        self._place[counted] = np.arange(counted.size)
+        self._weight = cases[counted].astype(np.float64)
+        self._total_weight = self._weight.sum()
+        self._ranks = np.empty((counted.size, columns), order="F")
+
+    def write(self, column: RankedColumn, k: int) -> None:
+        """Write the ranks by the column of this number."""
+        ranks = self._ranks[:, k]
+        column.ranks_within(self._cases, self._place, ranks)
+        number = self._total_weight
+        if column.order.size < self._cases.size:
+            number = self._weight[~np.isnan(ranks)].sum()
         # ranks 1 to n have the mean (n + 1) / 2, ties or not
-        out -= (number + 1) / 2
+        ranks -= (number + 1) / 2
 
-    _, ranks = _side_by_side(write_centered_ranks, columns, counted.size)
-    correlation = _correlation_of_centered(ranks, weight)
-    varies = np.isfinite(np.diag(correlation))
-    correlation[varies, varies] = 1.0
-    return np.clip(correlation, -1, 1)
+    def correlation(self) -> Floats:
+        """Return Spearman's rank correlations of all pairs of columns, (K, K).
+
+        Each pair is compared where both gave output; the mean rank is that of the
+        column. NaN where a column has one value only, or a pair fewer than three common
+        cases.
+        """
+        correlation = _correlation_of_centered(self._ranks, self._weight)
+        varies = np.isfinite(np.diag(correlation))
+        correlation[varies, varies] = 1.0
+        return np.clip(correlation, -1, 1)
 
 
 def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:

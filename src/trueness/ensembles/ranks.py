@@ -29,7 +29,6 @@ from trueness.calibration.maps import Map
 from trueness.calibration.parametric import Platt, platt
 from trueness.counts.values import Panel, Tally
 from trueness.ensembles.ranked_columns import (
-    rank_correlation,
     rank_panel,
     rank_rows,
     rows_of,
@@ -56,7 +55,13 @@ class RankReference:
         self.neg = panel.neg
         self.pos = panel.pos
         self.prevalence = float(self.pos.sum() / (self.pos.sum() + self.neg.sum()))
-        self.columns, self.ranks = rank_panel(panel.rows, self.neg + self.pos)
+        n_classifiers = len(self.names)
+        several = correlation and n_classifiers > 1
+        self.columns, self.ranks, correlations = rank_panel(
+            panel.rows,
+            self.neg + self.pos,
+            classes=(self.pos, self.neg) if several else (),
+        )
 
         self.n_pos, pos_mean = class_means(self.ranks, self.pos)
         n_neg, neg_mean = class_means(self.ranks, self.neg)
@@ -72,11 +77,9 @@ class RankReference:
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
 
-        n_classifiers = len(self.names)
         self.correlation: Floats = np.full((n_classifiers, n_classifiers), np.nan)
-        if correlation and n_classifiers > 1:
-            in_positives = rank_correlation(self.columns, self.pos)
-            in_negatives = rank_correlation(self.columns, self.neg)
+        if several:
+            in_positives, in_negatives = correlations
             self.correlation = (in_positives + in_negatives) / 2
 
 
