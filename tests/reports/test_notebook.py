@@ -41,6 +41,12 @@ ANSWERS = {
     "proper score": lambda: trueness.brier(Y, P),
     "rate": lambda: trueness.prevalence(JUDGED, label="y", labelled="random"),
     "watch": lambda: watched(),
+    "stability": lambda: trueness.psi(P, Q),
+    "head to head": lambda: trueness.head_to_head(["A", "B", "A", "tie", "A"]),
+    "map with two probabilities": lambda: trueness.calibrate(Y, P, method="venn-abers"),
+    "calibration gain": lambda: trueness.calibration_gain(Y, P),
+    "plan": lambda: trueness.plan_auc(auc=0.8, half_width=0.1),
+    "curves": lambda: trueness.roc(FRAME),
     "at_threshold": lambda: trueness.at_threshold(Y, P, 0.5, ["recall", "f1"]),
 }
 VOTES = pd.DataFrame(
@@ -81,6 +87,27 @@ def test_an_answer_has_a_table(name):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_is_drawn_by_matplotlib(name):
     assert ANSWERS[name]().plot() is not None
+
+
+@pytest.mark.parametrize("name", ["posterior", "agreement", "stability", "costs"])
+def test_a_sentence_stands_above_the_table(name):
+    above = ANSWERS[name]()._repr_html_().partition("<table")[0]
+
+    assert re.search(r"<p[^>]*>\S+ \S+", above)
+
+
+def test_a_plan_of_a_difference_is_not_drawn_as_one_of_an_auc():
+    plan = trueness.plan_auc_difference(first=0.85, second=0.8, power=0.8)
+
+    assert "<table" in plan._repr_html_()
+    with pytest.raises(InputError, match="this plan is about a difference of AUCs"):
+        trueness.plots.sample_size(plan)
+
+
+def test_answers_of_several_are_plain_values():
+    values = trueness.auc(FRAME).to_dict()
+
+    assert values["p"]["value"] == trueness.auc(Y, P).value
 
 
 def test_a_rate_is_drawn_and_not_the_number_of_judges():

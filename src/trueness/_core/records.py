@@ -132,6 +132,11 @@ class Record:
         return native_frame(table(self), backend)
 
 
+def first_line_as_html(answer: object) -> str:
+    """Return the first line that an answer prints, as a paragraph."""
+    return f"<p>{escape(repr(answer).splitlines()[0])}</p>"
+
+
 def sketch_of(answer: object) -> str:
     """Return the HTML of the figure of an answer; nothing where none can be drawn."""
     try:
@@ -624,6 +629,13 @@ class Answers(dict[Any, Any]):
         except NotInstalled:
             return f"<pre>{escape(repr(self))}</pre>"
         return shown_html
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values that ``json.dumps`` takes, by name."""
+        return {
+            str(name): answer.to_dict() if hasattr(answer, "to_dict") else answer
+            for name, answer in self.items()
+        }
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the estimates under one another, and return the axes."""

@@ -27,7 +27,7 @@ from trueness._core.checks.errors import (
 from trueness._core.checks.words import listing
 from trueness._core.figures import html_table
 from trueness._core.numbers import p_is
-from trueness._core.records import Estimate, Record, sketch_of
+from trueness._core.records import Estimate, Record, first_line_as_html, sketch_of
 from trueness._core.warn import warn_user
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
@@ -93,7 +93,8 @@ class Agreement(Record):
     def _repr_html_(self) -> str:
         notes = [(note,) for note in self.notes]
         rows = html_table(("", "agreement"), self._rows())
-        return f"{rows}{sketch_of(self)}{html_table(('notes',), notes)}"
+        table_of_notes = html_table(("notes",), notes)
+        return f"{first_line_as_html(self)}{rows}{sketch_of(self)}{table_of_notes}"
 
     def _rows(self) -> list[tuple[str, str]]:
         """Return a row for the prevalence and for each AUC.

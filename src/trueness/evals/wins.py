@@ -54,6 +54,17 @@ class HeadToHeadPair(Record):
     p_value: float
     p_adjusted: float
 
+    def __repr__(self) -> str:
+        """Write the pair in one line."""
+        return (
+            f"{self.first} - {self.second}: {counted(self.wins, 'win')}, "
+            f"{counted(self.losses, 'loss', 'losses')}, {counted(self.ties, 'tie')}; "
+            f"{self.win_rate}, {p_is(self.p_value)} (adjusted "
+            f"{p_value(self.p_adjusted)})"
+        )
+
+    __str__ = __repr__
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -75,13 +86,7 @@ class HeadToHead(Record):
     def __repr__(self) -> str:
         """Return a line for each pair, then the notes."""
         lines = [f"Head to head: {', '.join(map(str, self.names))}"]
-        for pair in self.pairs:
-            lines.append(
-                f"  {pair.first} - {pair.second}: {counted(pair.wins, 'win')}, "
-                f"{counted(pair.losses, 'loss', 'losses')}, "
-                f"{counted(pair.ties, 'tie')}; {pair.win_rate}, "
-                f"{p_is(pair.p_value)} (adjusted {p_value(pair.p_adjusted)})"
-            )
+        lines += [f"  {pair}" for pair in self.pairs]
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__

@@ -22,6 +22,7 @@ from trueness._core.records import (
     Estimate,
     Record,
     as_precise,
+    first_line_as_html,
     native_frame,
     sketch_of,
 )
@@ -408,7 +409,7 @@ class LatentPosterior(Record):
     def _repr_html_(self) -> str:
         parameters = html_table(("parameter", "posterior"), self._parameter_texts())
         notes = html_table(("notes",), [(note,) for note in self.notes])
-        return f"{parameters}{sketch_of(self)}{notes}"
+        return f"{first_line_as_html(self)}{parameters}{sketch_of(self)}{notes}"
 
 
 def span(estimate: Estimate) -> str:

@@ -117,8 +117,9 @@ def _deciles(table: DecileTable) -> Intervals:
 
 def _line_of_map(answer: Map) -> Curves:
     """Draw the probability that a map gives each score, where it has one score."""
-    low = max(float(getattr(answer, "low", 0.0)), 0.0)
-    high = min(float(getattr(answer, "high", 1.0)), 1.0)
+    # Venn-Abers has two probabilities of each score by these names, others two scores
+    low = max(float(np.min(getattr(answer, "low", 0.0))), 0.0)
+    high = min(float(np.max(getattr(answer, "high", 1.0))), 1.0)
     score: Floats = np.linspace(low, high, POINTS)
     line = Line("probability", {"x": score, "y": answer(score)})
     ends = np.array([0.0, 1.0])

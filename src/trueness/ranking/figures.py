@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.figures import (
     POINTS,
     Axis,
@@ -410,6 +410,12 @@ def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
 
 def plan_figure(plan: Plan) -> Curves:
     """Return the power, or the half-width of the interval, by number of cases."""
+    if plan.measure != "AUC":
+        raise InputError(
+            "The figure of a sample size is about an AUC; this plan is about a "
+            f"{plan.measure}."
+        )
+
     has_null = bool(np.isfinite(plan.null))
     quantity = "Power" if has_null else "Half-width of the interval"
 

@@ -31,6 +31,7 @@ from trueness._core.imports import HigherFunction
 from trueness._core.imports import required as _required
 from trueness._core.numbers import number_of, p_is, percent
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
+from trueness.comparison.results import Comparison
 from trueness.findings.cut import about_point
 from trueness.findings.records import Finding, subject_of
 from trueness.findings.subject import has_no_labels, tallies_of
@@ -99,7 +100,9 @@ def figure_of(answer: Any) -> TitledFigure | None:
         return figure
 
     if isinstance(answer, TwoAxes):
-        return _curve(answer)
+        return _curves_of({"": answer})
+    if isinstance(answer, Answers) and _are_one_kind_of_curve(answer):
+        return _curves_of(dict(list(answer.items())[:MOST_CURVES]))
     if isinstance(getattr(answer, "probability", None), np.ndarray):
         return _reliability_curve(answer)
 
@@ -108,7 +111,7 @@ def figure_of(answer: Any) -> TitledFigure | None:
         return None
 
     # differences are compared with zero, which is drawn
-    are_differences = hasattr(answer, "pairs")
+    are_differences = isinstance(answer, Comparison)
     axis_title = "difference" if are_differences else "estimate"
     zero = 0.0 if are_differences else None
     drawn = intervals("Estimates", axis_title, estimates, zero=zero)
@@ -126,24 +129,34 @@ def _roc_curves(answer: Finding) -> TitledFigure:
     )
 
 
-def _curve(answer: TwoAxes) -> TitledFigure:
-    """Draw the two columns of an answer as one curve."""
-    is_finite = np.isfinite(answer.x) & np.isfinite(answer.y)
-    across = answer.x[is_finite]
-    up = answer.y[is_finite]
-    x_name, y_name = [name.replace("_", " ") for name in answer.axes]
+def _are_one_kind_of_curve(answers: Answers) -> bool:
+    """Return whether all answers are curves with the same axes."""
+    axes = {getattr(answer, "axes", None) for answer in answers.values()}
+    return len(axes) == 1 and None not in axes
+
+
+def _curves_of(answers: Mapping[Any, TwoAxes]) -> TitledFigure:
+    """Draw the two columns of each answer as a curve."""
+    first = next(iter(answers.values()))
+    x_name, y_name = [name.replace("_", " ") for name in first.axes]
+    lines = []
+    for name, answer in answers.items():
+        is_finite = np.isfinite(answer.x) & np.isfinite(answer.y)
+        columns = {"x": answer.x[is_finite], "y": answer.y[is_finite]}
+        lines.append(Line(shown(name, 40) if name else y_name, columns))
 
     # rates have axes from 0 to 1, so that figures can be compared
-    if is_finite.any() and _are_fractions(across) and _are_fractions(up):
+    across = np.concatenate([line["x"] for line in lines])
+    up = np.concatenate([line["y"] for line in lines])
+    if across.size and _are_fractions(across) and _are_fractions(up):
         x_axis = Axis("x", x_name)
         y_axis = Axis("y", y_name)
     else:
         x_axis = span("x", x_name, across)
         y_axis = span("y", y_name, up)
 
-    line = Line(y_name, {"x": across, "y": up})
-    data = Curves(type(answer).__name__, x_axis, y_axis, (line,))
-    description = f"{answer.axes[1]} against {answer.axes[0]}"
+    data = Curves(type(first).__name__, x_axis, y_axis, tuple(lines))
+    description = f"{first.axes[1]} against {first.axes[0]}"
 
     return TitledFigure(data, "", description)
 
@@ -182,9 +195,16 @@ def _sentences(answer: Any) -> list[str]:
     if isinstance(answer, OperatingPoint):
         return [str(note) for note in about_point(answer)]
 
-    first = repr(answer).splitlines()[0]
-    own_text = "__repr__" in vars(type(answer))
-    return [first] if own_text else []
+    if "__repr__" in vars(type(answer)):
+        return [repr(answer).splitlines()[0]]
+
+    # the number that the answer is about; else what the answer is
+    for field in fields(answer):
+        value = getattr(answer, field.name)
+        if isinstance(value, Estimate):
+            return [_first_line(value)]
+    described_as = (type(answer).__doc__ or "").strip()
+    return described_as.splitlines()[:1]
 
 
 def _table(answer: Any) -> str:
@@ -199,7 +219,7 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     """Go through the numbers of an answer, by their names."""
     if isinstance(answer, Answers):
         return [(str(name), _first_line(part)) for name, part in answer.items()]
-    if hasattr(answer, "names") and hasattr(answer, "pairs"):
+    if isinstance(answer, Comparison):
         return _rows_of_comparison(answer)
     if isinstance(answer, DecileTable):
         return _rows_of_deciles(answer)
@@ -301,7 +321,7 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
 def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
     """Go through the estimates that an answer holds, by their names."""
     # of a comparison
-    if hasattr(answer, "names") and hasattr(answer, "pairs"):
+    if isinstance(answer, Comparison):
         for pair in answer.pairs:
             yield _part_name(pair), pair.difference
         return
@@ -318,11 +338,11 @@ def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _estimates_of_parts(parts: tuple[Any, ...]) -> Iterable[tuple[str, Estimate]]:
-    """Go through the parts that are an estimate, or have one of a difference."""
+    """Go through the parts that are an estimate, or have one of a comparison."""
     for part in parts:
-        difference = getattr(part, "difference", None)
-        if isinstance(difference, Estimate):
-            yield _part_name(part), difference
+        compared = getattr(part, "difference", getattr(part, "win_rate", None))
+        if isinstance(compared, Estimate):
+            yield _part_name(part), compared
         elif isinstance(part, Estimate):
             yield part.name, part
 
