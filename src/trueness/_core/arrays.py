@@ -44,13 +44,14 @@ def map_blocks(compute: Callable[[slice], T], size: int) -> list[T]:
     def compute_all(neighbours: list[slice]) -> list[T]:
         return [compute(block) for block in neighbours]
 
+    # rounded up
     per_thread = -(-len(every_block) // workers)
-    shares = [
+    blocks_of_threads = [
         every_block[start : start + per_thread]
         for start in range(0, len(every_block), per_thread)
     ]
     with ThreadPoolExecutor(workers) as pool:
-        computed = list(pool.map(compute_all, shares))
+        computed = list(pool.map(compute_all, blocks_of_threads))
     return [answer for answers in computed for answer in answers]
 
 

@@ -40,6 +40,7 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     y, n, p = np.broadcast_arrays(
         np.asarray(y, np.float64), np.asarray(n, np.float64), np.asarray(p, np.float64)
     )
+    # at both ends the mass is a power, (1 - p)^n or p^n
     probability = np.where(y == 0, np.exp(special.xlog1py(n, -p)), 0.0)
     probability = np.where((y == n) & (n > 0), np.exp(special.xlogy(n, p)), probability)
     inside = (y > 0) & (y < n) & (p > 0) & (p < 1)

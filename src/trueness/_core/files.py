@@ -23,6 +23,16 @@ from trueness._core.records import shown
 _TEMPORARY = ".trueness"
 _FOLDER = "trueness-"
 _LOCK = "lock"
+# what parsers and constructors raise at content that is not what they expect
+_ERRORS_OF_CONTENT = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    csv.Error,
+)
 
 
 @contextmanager
@@ -36,10 +46,7 @@ def as_written(path: str | os.PathLike[str], what: str) -> Iterator[None]:
         yield
     except (InputError, NotEnoughCases):
         raise
-    except (
-        *(ArithmeticError, AttributeError, LookupError),
-        *(RecursionError, TypeError, ValueError, csv.Error),
-    ) as err:
+    except _ERRORS_OF_CONTENT as err:
         raise InputError(
             f"{os.fsdecode(path)} does not hold {what}, or it is damaged: "
             f"{shown(err, 120)}. Restore it from a copy, or write it again."

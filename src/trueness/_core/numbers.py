@@ -70,7 +70,7 @@ def in_column(values: Sequence[Any], fewest_places: int = 0) -> list[str]:
 
 
 def _is_wide(value: Any) -> bool:
-    """Is this an estimate whose interval is wider than that of any proportion?"""
+    """Return whether an estimate has a wider interval than any proportion."""
     return is_estimate(value) and 2 < value.high - value.low < inf
 
 

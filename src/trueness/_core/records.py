@@ -190,14 +190,14 @@ def _same(value: object, compared: object) -> bool:
 
 
 def _same_mappings(mapping: Mapping[Any, Any], compared: Mapping[Any, Any]) -> bool:
-    """Have two mappings the same keys, in any order, with the same values?"""
+    """Return whether two mappings have the same keys, in any order, and values."""
     if mapping.keys() != compared.keys():
         return False
     return all(_same(mapping[key], compared[key]) for key in mapping)
 
 
 def _same_sequences(values: Sequence[Any], compared: Sequence[Any]) -> bool:
-    """Have two sequences the same values in the same order?"""
+    """Return whether two sequences have the same values in the same order."""
     return len(values) == len(compared) and all(map(_same, values, compared))
 
 
@@ -207,7 +207,7 @@ def _field_values(record: Any) -> list[Any]:
 
 
 def _same_arrays(a: Array, b: Array) -> bool:
-    """Have two arrays the same entries?"""
+    """Return whether two arrays have the same entries."""
     both_floats = a.dtype.kind == b.dtype.kind == "f"  # only floats can be NaN
     return bool(np.array_equal(a, b, equal_nan=both_floats))
 
@@ -452,8 +452,10 @@ def _printable(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
-def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any:
-    """Return a method of an estimate that asks its value; of two, both values."""
+def _operate_on_value(
+    operation: Callable[[Any, Any], Any], kind: type | None = None
+) -> Any:
+    """Return a method of an estimate that uses its value; of two, both values."""
 
     def method(self: Estimate, other: float | Estimate) -> Any:
         operand = other.value if isinstance(other, Estimate) else other
@@ -544,16 +546,16 @@ class Estimate(Answer):
         return hash(self.value)
 
     # all else is asked of the value; what is computed with it is a plain number
-    __lt__ = _asks(operator.lt, bool)
-    __le__ = _asks(operator.le, bool)
-    __gt__ = _asks(operator.gt, bool)
-    __ge__ = _asks(operator.ge, bool)
-    __add__ = __radd__ = _asks(operator.add)
-    __mul__ = __rmul__ = _asks(operator.mul)
-    __sub__ = _asks(operator.sub)
-    __rsub__ = _asks(lambda a, b: b - a)
-    __truediv__ = _asks(operator.truediv)
-    __rtruediv__ = _asks(lambda a, b: b / a)
+    __lt__ = _operate_on_value(operator.lt, bool)
+    __le__ = _operate_on_value(operator.le, bool)
+    __gt__ = _operate_on_value(operator.gt, bool)
+    __ge__ = _operate_on_value(operator.ge, bool)
+    __add__ = __radd__ = _operate_on_value(operator.add)
+    __mul__ = __rmul__ = _operate_on_value(operator.mul)
+    __sub__ = _operate_on_value(operator.sub)
+    __rsub__ = _operate_on_value(lambda a, b: b - a)
+    __truediv__ = _operate_on_value(operator.truediv)
+    __rtruediv__ = _operate_on_value(lambda a, b: b / a)
 
     def __neg__(self) -> float:
         """Return the value with the other sign."""

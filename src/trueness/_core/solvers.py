@@ -423,7 +423,9 @@ def coefficient_influence(
 
     ``design`` are the columns (m, k), ``odds`` the fitted log-odds of the rows.
     """
+    # clipped, so that the exponential does not overflow
     p = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+    # X' diag(n p (1 - p)) X
     information = (design.T * (cases * p * (1 - p))) @ design
     return design @ np.linalg.pinv(information, hermitian=True), p
 

@@ -224,6 +224,7 @@ def _bin_reference(t: Tally) -> _BinnedReference:
     """Return the reference cases, the lowest score first, in bins."""
     squares = sum(float(square.sum()) for square in t.squares[:2])
     total = float(t.n_pos + t.n_neg)
+    # weighted cases count as an effective number of them (Kish 1965)
     scale = kish(total, squares) / total
     positives = np.asarray(t.pos[::-1] * scale, np.float64)
     labelled = np.asarray((t.pos + t.neg)[::-1] * scale, np.float64)

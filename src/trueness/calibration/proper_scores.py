@@ -338,6 +338,7 @@ def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
     """
 
     def measure(t: Tally) -> MeasuredValue:
+        """Return the mean loss and the influence of a case of each row."""
         cases = t.n_pos + t.n_neg
         value = _total_loss(losses, t.pos, t.neg) / cases if cases else math.nan
 
@@ -562,6 +563,7 @@ def _uncertainty(
     """Return the loss of predicting the prevalence, from Wilson's interval of it."""
 
     def loss_at(prevalence: float) -> float:
+        # at 0 and 1 a wrong label has an infinite log loss
         inside = max(prevalence, _SMALLEST_PREVALENCE)
         p = np.array([min(inside, 1 - _SMALLEST_PREVALENCE)])
         loss_of_negative, loss_of_positive = losses(p)
@@ -572,6 +574,7 @@ def _uncertainty(
     if forecasts.sample.class_sizes_fixed:
         return estimate_from_interval(value, value, value, level, "fixed proportion")
 
+    # the prevalence as a mean: a negative counts 0, a positive 1
     zeros = np.zeros(forecasts.score.size)
     proportion = mean_measure((zeros, zeros + 1), 0.0, 1.0)
     variance = evaluate_measure(forecasts.sample, proportion).variance_estimate

@@ -194,6 +194,7 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
     blocks = _as_table(blocks_of_rows)
 
     def is_likely(value: Floats) -> Array:
+        """Return whether a curve through this value is in the likelihood interval."""
         # shape (rows, ends, blocks): both ends of all rows are computed at once
         column = value[:, :, None]
         below = np.minimum(blocks.proportion, column)
@@ -233,6 +234,7 @@ def _blocks_around(row: int, pos: Floats, neg: Floats) -> _BlocksAround:
         pos=block_pos,
         neg=block_neg,
         proportion=block_pos / (block_pos + block_neg),
+        # -1 below the row, 0 at it, 1 above
         side=np.sign(np.arange(block_pos.size) - pos_below.size).astype(np.float64),
     )
 

@@ -387,6 +387,7 @@ def _variance_of_error(
     """
     deviation_of_negative, deviation_of_positive = deviations
     sign = np.where(mean < 0, -1.0, 1.0)[bin_of_row]
+    # |m_k| - T
     excess = (np.abs(mean) - weight @ np.abs(mean))[bin_of_row]
     return forecasts.variance_of_sum(
         (sign * deviation_of_negative + excess) / forecasts.n,
@@ -411,11 +412,13 @@ def _variance_by_drawing(
 
     deviation_of_negative, deviation_of_positive = deviations
     slope = 2 * residuals.debiased_means[bin_of_row]
+    # mu_k^2 - theta
     excess = (residuals.debiased_squares - true_square)[bin_of_row]
     variance = forecasts.variance_of_sum(
         (slope * deviation_of_negative + excess) / forecasts.n,
         (slope * deviation_of_positive + excess) / forecasts.n,
     ).variance
+    # kappa theta^2: what the error of the labels leaves
     drawing = variance - 4 * residuals.moments().variance_along * true_square
     return drawing / true_square**2 if drawing > 0 else 0.0
 

@@ -296,6 +296,7 @@ def _notes(values: Mapping[str, Estimate], cases: Sequence[Cases]) -> tuple[str,
 
 
 def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
+    """Return a note on classifiers whose value is undefined."""
     undefined = [
         name for name, estimate in values.items() if not math.isfinite(estimate.value)
     ]
@@ -310,6 +311,7 @@ def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
 
 
 def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
+    """Return a note if the smallest class has too few cases for a comparison."""
     class_sizes = []
     for counts in cases:
         # weighted cases count by their effective number (Kish 1965)

@@ -334,7 +334,7 @@ def read_only(column: Any) -> Any:
 def align_counts(first: Cases, second: Cases) -> tuple[list[Array], list[Array]]:
     """Return the counts of both; if one is weighted, cases of the other weigh one."""
     if not (first.weighted or second.weighted):
-        _columns.fit_together(first.n + second.n)
+        _columns.check_total_fits(first.n + second.n)
     return _same_kind(first.counts, second.counts)
 
 

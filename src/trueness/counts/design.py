@@ -80,7 +80,7 @@ class Design:
 
     @property
     def stratified(self) -> bool:
-        """Were labelled cases drawn at random within bands of scores?"""
+        """Return whether labelled cases were drawn at random within bands of scores."""
         return isinstance(self.unlabelled, LabelSample)
 
     @property

@@ -196,6 +196,7 @@ class LabelSample(Record):
         highest = np.array([scores[member == k].max() for k in range(names.size)])
 
         order = np.argsort(lowest)
+        # bands from the lowest to the highest: each must end below the next
         overlap = highest[order][:-1] >= lowest[order][1:]
         if overlap.any() or not ((chances > 0) & (chances <= 1)).all():
             raise InputError(

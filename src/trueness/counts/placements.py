@@ -78,10 +78,11 @@ def run_starts(t: Tally) -> Array:
 
     A row with cases of both classes is a run of its own.
     """
+    only_negative = 0
     only_positive = 1
     both_classes = 2
     kind = np.where(t.neg == 0, only_positive, both_classes)
-    kind[t.pos == 0] = 0
+    kind[t.pos == 0] = only_negative
     return np.flatnonzero(begins_run(kind) | (kind == both_classes))
 
 

@@ -339,6 +339,7 @@ def _class_draw(
     smallest = compact(count)
 
     def draw_class(size: int, rng: np.random.Generator) -> Array:
+        """Return redrawn counts of a class, (size, rows)."""
         if occupied_only:
             return _draw(rows, size, rng, smallest)
         if occupied.size == count.size:
@@ -381,7 +382,7 @@ def gamma_draw(
 
 
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
-    """What would another sample of the same size have shown? Labelled cases only.
+    """Another sample of the same size, redrawn from the labelled cases.
 
     Clusters are drawn as a whole; each draw is a new cluster.
     """
@@ -553,6 +554,7 @@ def simulate_tally(
     shift = _shift(auc, sd_ratio)
     generator = _options.generator(rng)
     score = generator.normal(size=n)
+    # negatives come first, then positives
     score[n - n_pos :] *= sd_ratio
     score[n - n_pos :] += shift
 
@@ -579,7 +581,7 @@ def rank_frequencies(
     sd_ratio: float = 1.0,
     rng: Seed = 0,
 ) -> Floats:
-    """How often is the case at each rank positive, over many simulated test sets?
+    """Proportion of positives at each rank, over many simulated test sets.
 
     The (N, N1)-ensemble of Kim et al. (2021), Fig. 1: entry r - 1 of the answer is the
     proportion of ``replicates`` test sets in which rank r is held by a positive.

@@ -26,6 +26,7 @@ def merge_rows(rows: Floats, counts: Sequence[Ints]) -> tuple[Array, ...]:
     """
     codes = _vote_codes(rows)
     total_cases = sum(int(column.sum()) for column in counts)
+    # votes have codes; sums in float64 are exact up to so many cases
     if codes is not None and total_cases < _EXACT_IN_FLOAT64:
         return _merge_votes(codes, rows.shape[1], counts)
 
@@ -81,6 +82,7 @@ def _merge_votes(
     ]
     occupied = np.flatnonzero(np.add.reduce(sums))
 
+    # votes are the digits of a code in base 3, the highest that of the first voter
     place_values = 3 ** np.arange(voters - 1, -1, -1)
     digits = occupied[:, None] // place_values % 3
     return _VOTE_VALUES[digits], *(column[occupied] for column in sums)

@@ -166,6 +166,7 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
     one = layout.bits(1)
 
     def extent_of_block(block: slice) -> _BitExtent:
+        """Return the extent of magnitudes of a block, and which bits it uses."""
         bits = np.ascontiguousarray(score[block]).view(layout.bits)
         lowest = int(bits.min())
         highest = int(bits.max())
@@ -244,6 +245,7 @@ def _sort_parts_by_buckets(keys: Array, workers: int) -> None:
     buckets of both halves.
     """
     workers = max(min(workers, keys.size // _MIN_BUCKETED_BY_THREAD), 1)
+    # rounded up
     keys_per_worker = -(-keys.size // workers)
     parts = [keys[part] for part in blocks(keys.size, max(keys_per_worker, 1))]
     if workers < 2:
@@ -375,9 +377,11 @@ def _order_by_positions(
 
 def _sort_within_prefixes(order: Array, value: Floats, prefix: Array) -> None:
     """Sort scores whose leading bits are equal, and their order, in place."""
+    # keys are sorted by prefix: equal prefixes are neighbours
     same_as_next = prefix[1:] == prefix[:-1]
     shares_prefix = np.append(same_as_next, False) | np.append(False, same_as_next)
     shared = np.flatnonzero(shares_prefix)
+    # lexsort takes its last key first: by prefix, then from the highest score
     sorted_shared = shared[np.lexsort((-value[shared], prefix[shared]))]
     order[shared] = order[sorted_shared]
     value[shared] = value[sorted_shared]

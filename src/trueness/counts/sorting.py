@@ -136,6 +136,7 @@ def _read_distinct_keys(
     pos = np.empty(keys.size, np.int64)
 
     def read_keys(block: slice) -> None:
+        # the last bit of a key is the label
         pos[block] = keys[block] & label_bit
         np.subtract(1, pos[block], out=neg[block])
         # all keys of the block are read before its scores are written
@@ -280,11 +281,13 @@ def _weigh_in_ranges(score: Array, kind: Array, weight: Array) -> tuple[Array, .
 
 def _ranges_of_scores(score: Array, ranges: int) -> NDArray[np.uint8]:
     """Return the range of each score: 0 for the highest, all of about equal size."""
+    # quantiles of some 4,096 cases, evenly spaced in the file, are the edges
     sample = np.sort(score[:: max(1, score.size // 4096)])[::-1]
     upper_edges = sample[np.arange(1, ranges) * sample.size // ranges]
     range_of_case = np.zeros(score.size, dtype=np.uint8)
     for block in blocks(score.size):
         for edge in upper_edges:
+            # a score in range k lies below k edges
             range_of_case[block] += score[block] < edge
     return range_of_case
 

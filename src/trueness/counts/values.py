@@ -216,6 +216,7 @@ class Tally(Cases):
         row = np.minimum(position, max(len(self) - 1, 0))
         if not len(self):
             return row, np.zeros(row.size, dtype=bool)
+        # a row may be a bin: it must reach as low and as high as the other
         inside = (other.score >= self.score[row]) & (other.high <= self.high[row])
         return row, (position < len(self)) & inside
 

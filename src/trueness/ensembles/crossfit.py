@@ -289,6 +289,7 @@ def _alone(place: int) -> Combiner:
     """
 
     def fit(panel: Panel) -> Callable[[Floats], Any]:
+        """Return the output of the classifier, with its median where it is missing."""
         (column,) = rank_columns(panel.rows[:, [place]], panel.neg + panel.pos)
 
         def output(rows: Floats) -> Floats:

@@ -67,6 +67,7 @@ def _mean_over_folds(statistic: Any, name: str) -> Callable[..., Any]:
     """Return a function from folds to the mean of a statistic, for each model."""
 
     def mean(data: Folds, *, level: float = 0.95, **others: Any) -> Any:
+        """Return the mean over folds, of each model if there are several."""
         if others:
             raise InputError(
                 f"For folds {statistic.__name__} takes only the level; found "

@@ -196,7 +196,7 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
 
 
 def crossing_correlation(auc: ArrayLike) -> float:
-    r"""Above which rank correlation is FiDEL worse than its best classifier?
+    r"""Rank correlation above which FiDEL is worse than its best classifier.
 
     If all pairs of classifiers have the rank correlation r (Spearman) within the
     classes, FiDEL is as good as the best of them when

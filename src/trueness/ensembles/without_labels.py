@@ -360,8 +360,10 @@ def _estimates_from_likelihood(
     covariance = _sandwich_covariance(mixture, maximum)
 
     quantile = NormalDist().inv_cdf((1 + level) / 2)
+    # the parameters are the prevalence, and each AUC less 1/2
     value = np.append(maximum.value[0], maximum.value[1:] + 0.5)
     standard_error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    # Wald's intervals within [0, 1]; that of the prevalence is Wilson's
     low = np.clip(value - quantile * standard_error, 0, 1)
     high = np.clip(value + quantile * standard_error, 0, 1)
     low[0], high[0] = _interval_of_prevalence(

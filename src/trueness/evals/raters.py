@@ -354,6 +354,7 @@ def _proportions_of_rater(ratings: RatedItems, rater: int) -> tuple[Floats, Floa
 
     indicators = ratings.indicators(rater)
     proportions = ratings.items @ indicators / n_rated
+    # the influence on a mean: the deviation over the number of rated items
     influence = np.where(rated[:, None], indicators - proportions, 0.0) / n_rated
 
     return proportions, influence

@@ -361,6 +361,7 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     cases = t.neg + t.pos + t.unknown
     cases_up_to = np.cumsum(cases)
     if score is None:
+        # ties share the mean of the ranks that they take
         return cases_up_to - (cases - 1) / 2
 
     scores = _columns.as_floats(score, "score")

@@ -74,6 +74,7 @@ def _sum_by_quadrature(
 
 def _panel_edges(low: float, high: float, beta: float) -> Floats:
     """Return panels four widths of the step long, the first and the last one width."""
+    # in widths of the step, which are 1 / beta
     span = (high - low) * beta
     if span <= 2 * _END_PANEL_LENGTH:
         return np.array([low, high])
@@ -99,6 +100,7 @@ class _GaussRule(NamedTuple):
 
 @cache
 def _gauss_rule() -> _GaussRule:
+    """Return the Gauss-Legendre rule of a panel, with derivatives at both ends."""
     nodes, weights = legendre.leggauss(_NODES_PER_PANEL)
 
     # values at the nodes -> Legendre coefficients, by the discrete orthogonality

@@ -168,6 +168,7 @@ def _source_of_counted_cases(
     positives_in_part = positives_in_part[in_part]
 
     def redraw(generator: np.random.Generator) -> list[Array]:
+        """Return the columns of counts of one redrawn sample."""
         drawn_positives = n_pos
         if not class_sizes_fixed:
             # both classes were drawn together, so their sizes vary
@@ -241,6 +242,7 @@ def _source_of_weighted_cases(
     neg, pos, unlabelled, neg_squares, pos_squares, unlabelled_squares = columns
 
     def redraw(generator: np.random.Generator) -> list[Array]:
+        """Return the columns of weights and of squares of one redrawn sample."""
         # one replicate of random weights, with the mean and variance of each row
         drawn_neg = gamma_draw(neg, neg_squares, 1, generator)[0]
         drawn_pos = gamma_draw(pos, pos_squares, 1, generator)[0]

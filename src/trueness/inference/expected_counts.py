@@ -195,7 +195,7 @@ def divide_unlabelled(tally: Tally, chances: Floats) -> Tally:
 
 
 def shows_values(tally: Tally) -> bool:
-    """May answers show a value, or only an interval?"""
+    """Return whether answers may show a value, and not only an interval."""
     labels = tally.design.unlabelled
     if not isinstance(labels, ExpectedLabels) or not tally.n_unknown:
         return True

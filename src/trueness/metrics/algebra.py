@@ -385,6 +385,7 @@ def times(a: float, b: float) -> float:
 
 
 def _as_float(value: Fraction) -> float:
+    """Return a fraction as a float; refuse one that is too large."""
     try:
         return float(value)
     except OverflowError:
@@ -502,7 +503,7 @@ class Constraint:
 
     @property
     def strict(self) -> bool:
-        """Must the bound be passed, not only reached?"""
+        """Return whether the bound must be passed, not only reached."""
         return self.sign in (">", "<")
 
     def decide(self, values: ArrayLike) -> Any:
@@ -631,7 +632,7 @@ def _square_root(value: Any) -> Fraction:
 
 
 def meets(constraint: Constraint, values: Array) -> Array:
-    """At which entries of :func:`in_fractions` does the constraint hold?"""
+    """Return at which entries of :func:`in_fractions` the constraint holds."""
     metric = constraint.metric
     bound: Any = as_fraction(constraint.bound) - as_fraction(metric.constant)
     if metric.is_root:

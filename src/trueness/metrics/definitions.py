@@ -173,6 +173,7 @@ def _count(name: str, question: str, weights: Coefficients) -> Metric:
 
 
 def _two_cuts_only(c: Confusion) -> Any:
+    """Refuse counts at one threshold, which defer no case."""
     raise InputError(
         "defer and deferred count cases between two thresholds; a single threshold "
         "has none.",

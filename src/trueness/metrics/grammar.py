@@ -337,6 +337,7 @@ class _Reader:
         return value
 
     def _factor(self) -> Any:
+        """Read a number, a name, or a formula in brackets, each also with a minus."""
         if self.take("-"):
             return -self.factor()
         if self.take("("):
@@ -463,7 +464,7 @@ def is_proportion(name: str) -> bool:
 
 
 def cases_of(name: str) -> tuple[str, str]:
-    """Of which cases is this rate a proportion, one of them and several?"""
+    """Return the cases of which this rate is a proportion, one of them and several."""
     ratio = METRICS[name].ratio if name in METRICS else None
     if ratio is None or ratio.under is None:
         return "case", "cases"

@@ -593,6 +593,7 @@ def _variances_with_unseen_side(
 
     estimate = evaluated.variance_estimate
     quantile = student_quantile(estimate.degrees_of_freedom, level)
+    # a distance is a quantile times a standard error
     variance_below = estimate.variance + squares_below / quantile**2
     variance_above = estimate.variance + squares_above / quantile**2
     return (

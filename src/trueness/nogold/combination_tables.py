@@ -207,6 +207,7 @@ def combination_front(posterior: LatentPosterior) -> CombinationFront:
     in_positives, in_negatives = _mean_probabilities(posterior)
     sens = np.zeros(1)
     spec = np.ones(1)
+    # one bit for each pattern, in whole bytes
     members = np.zeros((1, -(-in_positives.size // 8)), dtype=np.uint8)
 
     # patterns that are clearly in or out come last: fewer sums in between

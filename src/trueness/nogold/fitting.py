@@ -268,6 +268,7 @@ def _posterior(
     patterns = model.patterns
 
     def estimates(parameter: str, names: Sequence[str]) -> Mapping[str, Estimate]:
+        """Return the estimate of each name from the draws of a parameter."""
         columns = zip(names, parameters[parameter].T, strict=True)
         return MappingProxyType(
             {

@@ -102,6 +102,7 @@ def _pattern_probabilities(
     beta = beta[tests_run]
     phi = parameters[design.population]
 
+    # (patterns, tests): all patterns of the tests that were run
     votes = np.array(list(product((False, True), repeat=sum(design.tests_run))))
     positive = phi * np.where(votes, alpha, 1 - alpha).prod(axis=1)
     negative = (1 - phi) * np.where(votes, beta, 1 - beta).prod(axis=1)

@@ -214,6 +214,7 @@ def _damped_step(information: Floats, gradient: Floats, damping: Floats) -> Floa
     damped_diagonal = damping[:, None, None] * diagonal[:, :, None]
     identity = np.eye(information.shape[-1])
 
+    # Marquardt (1963): the more of the diagonal, the shorter the step
     matrix = information + damped_diagonal * identity
     step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
 

@@ -148,6 +148,18 @@ class _Bands(NamedTuple):
     high: Floats
 
 
+class _PlannedLabels(NamedTuple):
+    """The labels of each band, and the half-width that they reach."""
+
+    labels: Array
+    half_width: float
+
+    @property
+    def total(self) -> int:
+        """Return the number of labels of all bands."""
+        return int(self.labels.sum())
+
+
 def plan_by_score(
     tally: Tally,
     metric: str,
@@ -179,15 +191,9 @@ def plan_by_score(
             assert half_width is not None  # noqa: S101 - its caller saw to it
             labels_of_bands = plan.smallest(half_width)
 
-        plans.append(
-            (
-                int(labels_of_bands.sum()),
-                labels_of_bands,
-                plan.half_width(labels_of_bands),
-            )
-        )
+        plans.append(_PlannedLabels(labels_of_bands, plan.half_width(labels_of_bands)))
 
-    _, labels_of_bands, width = max(plans, key=lambda plan: (plan[0], plan[2]))
+    largest = max(plans, key=lambda plan: (plan.total, plan.half_width))
 
     sample = LabelSample(
         edges=bands.low[::-1][1:],
@@ -200,9 +206,9 @@ def plan_by_score(
         low=bands.low,
         high=bands.high,
         cases=bands.sizes.astype(np.int64),
-        labels=labels_of_bands.astype(np.int64),
+        labels=largest.labels.astype(np.int64),
         value=float(measured(expected.expected).value),
-        half_width=width,
+        half_width=largest.half_width,
         sample=sample,
         notes=(
             f"Labels are allocated for {metric} after Neyman, by the labels that the "

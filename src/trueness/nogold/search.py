@@ -119,6 +119,7 @@ def winners(criterion: Criterion, draws: Draws) -> Array:
     """
     n_draws, patterns = draws.in_positives.shape
     if criterion.shape == "linear":
+        # with constant slopes each pattern adds or costs, whatever the others do
         slopes = criterion.slopes(np.zeros((2, n_draws)), draws.prevalence)
         by_sens, by_spec = slopes[:, :, None]
         return net(by_sens * draws.in_positives, by_spec * draws.in_negatives) > 0
@@ -456,10 +457,12 @@ def _settle(
         with_none = draws.rates(state == IN)
         with_all = draws.rates(state != OUT)
 
+        # flagging more raises the sensitivity and lowers the specificity
         sens = (with_none[0], with_all[0])
         spec = (with_all[1], with_none[1])
         lowest_gain, highest_gain = _gain_bounds(criterion, open_draws, sens, spec)
         upper, cost = _bound(criterion, open_draws, (with_none, with_all), rates)
+        # on its other side, the pattern costs more than the bound leaves to gain
         too_costly = np.abs(cost) > max(upper - best, 0.0) + ROUNDING
 
         sure = (lowest_gain > 0) | (highest_gain <= 0) | too_costly
@@ -546,12 +549,14 @@ def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> SearchB
     sens_with_none, spec_with_none = with_none
 
     bounds = []
+    # how far apart rates are when the lower one counts alone: 0 is always
     for width in np.quantile(np.abs(difference), [0.0, 0.02, 0.1, 0.3]):
         weight = np.clip(0.5 + difference / (2 * max(width, TINY)), 0, 1)
         gain = weight @ draws.in_positives - (1 - weight) @ draws.in_negatives
         cost = gain / len(weight)
 
         start = _mean(weight * sens_with_none + (1 - weight) * spec_with_none)
+        # no set gains more than all patterns that add something
         gain_of_useful = float(np.maximum(cost, 0).sum())
         bounds.append(SearchBound(start + gain_of_useful, cost))
 

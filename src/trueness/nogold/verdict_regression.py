@@ -102,7 +102,9 @@ def _center_within(columns: Floats, group: Floats, total: Floats) -> Floats:
 def _labelled_fraction(known: Floats, group: Floats, total: Floats) -> Floats:
     """Return how often each pattern was labelled, standardised in groups, (m, 1)."""
     cases = total @ group
+    # the fraction of each group with a label, with half a case added
     fraction_of_group = group @ ((known @ group + 0.5) / (cases + 1))
+    # each pattern is drawn towards its group, so that no logarithm is of 0
     labels = known + CASES_OF_GROUP * fraction_of_group
     fraction = np.log(labels / (total + CASES_OF_GROUP))[:, None]
 
@@ -230,7 +232,7 @@ def _prior_cases(labels: Floats, groups: int) -> float:
 
 
 def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
-    """Climb to the mode by Newton's steps, halved while they lead down."""
+    """Return mode and information, by Newton's steps, halved while they lead down."""
     data = _add_prior(verdicts)
     rows, pos, neg, penalty = data
 

@@ -101,6 +101,7 @@ def center_verdicts(
     unit = np.where(gives_grades, 2 * sd, 1.0)
     value = np.where(is_seen, rows, mean)
     centered = (value - mean) / unit
+    # the mean verdict of each pattern, above 0 for a yes
     lean = np.where(gives_grades, centered, value - 0.5)[:, judges].mean(axis=1)
 
     return Verdicts(
@@ -337,6 +338,7 @@ def accuracies(
     """
 
     def accuracy(of_class: Floats, votes: Floats, right_vote: int) -> Estimate:
+        """Return how often a judge is right in one class, with its interval."""
         # one row of counts, or a row of proportions for each draw
         is_counts = of_class.ndim == 1
         if is_counts:

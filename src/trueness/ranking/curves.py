@@ -422,6 +422,7 @@ def partial_area_measure(
         return part_of_curve.value(inside.area)
 
     def measure(tally: Tally) -> MeasuredValue:
+        """Return the area of the part of the plane, and its influence values."""
         x = _rates(tally.neg[None])
         y = _rates(tally.pos[None])
         inside = _area_inside(x, y, part_of_curve.fpr, part_of_curve.tpr)
@@ -477,6 +478,7 @@ def _scale_by_mcclish(part_of_curve: _PartOfPlane) -> _PartOfPlane:
             option="corrected",
         )
 
+    # McClish (1989): (1 + (A - chance) / (ideal - chance)) / 2
     factor = 0.5 / (part_of_curve.area - chance)
     return part_of_curve._replace(shift=0.5 - factor * chance, factor=factor)
 

@@ -225,7 +225,7 @@ def risk_coverage_figure(curve: RiskCoverage) -> Curves:
 
 
 def leakage_figure(tallies: Tallies) -> Curves:
-    """Return the leakage function: which miss rate belongs to which specificity?"""
+    """Return the leakage function: the miss rate at each specificity."""
     lines = []
     for name, tally in tallies.items():
         curve = curves.simplify(curves.roc(tally), points=POINTS)

@@ -376,6 +376,7 @@ def _divergences_of_binormal(t: Tally, level: float) -> _Divergences:
     gradient_neg_to_pos = np.array([alpha - 1 / alpha, b])
 
     def estimate(value: float, gradient: Floats) -> Estimate:
+        """Return a divergence with its interval, by the delta method."""
         standard_error = math.sqrt(gradient @ covariance @ gradient)
         half_width = quantile * standard_error
         return estimate_from_interval(

@@ -184,6 +184,7 @@ def _risk_measure(
     is_decided = np.abs(counts.score - threshold) >= least_confidence
     decided = float((counts.pos + counts.neg)[is_decided].sum())
     risk = float(_errors_by_row(counts, threshold)[is_decided].sum()) / decided
+    # a negative is an error where it is flagged, a positive where it is not
     is_flagged = counts.score >= threshold
     return MeasuredValue(
         value=risk,

@@ -323,6 +323,7 @@ def _rate_measure(counts: Tally, *, n_groups: int, group: int) -> MeasuredValue:
     positives = float(counts.pos[inside].sum())
     cases = positives + float(counts.neg[inside].sum())
     rate = positives / cases
+    # the influence of a case of the group: (label - rate) / cases
     return MeasuredValue(
         value=rate,
         influence=Influence(

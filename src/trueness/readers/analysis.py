@@ -354,6 +354,7 @@ def _interval_of_mean_by(
     def interval_of_mean(
         value: float, standard_error: float, z: float
     ) -> tuple[float, float]:
+        """Return the interval of a mean, within the range of the endpoint."""
         if standard_error == 0:
             # readers do not differ: the interval of that many cases, and not one of
             # width 0, at the level whose normal quantile is z

@@ -134,9 +134,11 @@ def _obuchowski(readings: Readings, endpoint: Endpoint, cluster: Array) -> Float
     """
     of_positives = _deviations_by_cluster(readings, endpoint, cluster, positives=True)
     of_negatives = _deviations_by_cluster(readings, endpoint, cluster, positives=False)
+    # I_1 and I_0: clusters with a positive, and with a negative
     with_positive, with_negative = readings.numbers_of_units
     clusters = np.unique(cluster).size
 
+    # S_11: positives and negatives of the same cluster correlate
     between = of_positives @ of_negatives.T
 
     return np.asarray(
@@ -207,6 +209,7 @@ def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Flo
     """
     positives_read = readings.was_read[:, readings.positive]
     negatives_read = readings.was_read[:, ~readings.positive]
+    # (rows, positives, negatives)
     both_read = positives_read[:, :, None] & negatives_read[:, None]
     was_read = both_read.astype(np.float64)
 

@@ -122,6 +122,7 @@ class Readings(NamedTuple):
 
         Similar: the smallest number is at least half of the largest.
         """
+        # (treatments, cases): which cases were read with a treatment
         read_with = np.array(
             [
                 self.was_read[self.treatment == treatment].any(axis=0)
@@ -129,6 +130,7 @@ class Readings(NamedTuple):
             ],
             dtype=np.int64,
         )
+        # the number of common cases of each pair of treatments
         common = (read_with @ read_with.T)[np.triu_indices(len(read_with), 1)]
         return common.size < 2 or bool(2 * common.min() >= common.max())
 

@@ -312,6 +312,7 @@ class _PlannedTest(NamedTuple):
         mean_square_df = self.n_readers - 1.0
         if self.pilot.nested:
             mean_square_df = 2 * (self.n_readers - 1.0)
+        # Satterthwaite's approximation: the mean square is the only random part
         return mean_square_df * (variance / mean_square) ** 2
 
 

@@ -154,6 +154,7 @@ def fit_at(
     """Return the coefficients at a given variance between sites."""
     weights = 1 / (variances + between_variance)
     weighted_design = design * weights[:, None]
+    # weighted least squares: (X' W X)^-1 X' W y
     covariance: Floats = np.asarray(np.linalg.inv(design.T @ weighted_design))
     coefficients = covariance @ (weighted_design.T @ values)
     residuals = values - design @ coefficients

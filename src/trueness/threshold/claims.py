@@ -323,6 +323,7 @@ def provable_bound(
         return end if constraint.upward else 1 - end
 
     def is_proved(bound: float) -> bool:
+        """Return whether the counts prove the constraint with this bound."""
         # the same constraint with another bound
         moved = Constraint(
             constraint.metric, ">=" if constraint.upward else "<=", float(bound)

@@ -276,6 +276,7 @@ _TUNED = (
 
 
 def _notes(tallies: Mapping[str, Tally], proved: bool) -> tuple[str, ...]:
+    """Return notes on the search, on thresholds by group, and on weights."""
     notes = [] if proved else [_UNPROVED]
     notes += [_DIFFERENT_TREATMENT, _TUNED]
     for tally in tallies.values():
@@ -342,8 +343,10 @@ def _best_common_cut(
     objective: Metric,
 ) -> _CommonCut:
     """Return the best cut of all groups under the constraints on all together."""
-    of_all = [scoped.constraint for scoped in constraints if not scoped.scope]
-    allowed = np.asarray(_cuts.met_by([cuts_of_all], of_all).all(axis=0))
+    constraints_on_all = [
+        scoped.constraint for scoped in constraints if not scoped.scope
+    ]
+    allowed = np.asarray(_cuts.met_by([cuts_of_all], constraints_on_all).all(axis=0))
     best = _cuts.best_cuts([cuts_of_all], objective, allowed)
     if not best.size:
         return _CommonCut(math.nan, math.nan, {})

@@ -111,6 +111,7 @@ def add_groups(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
 def _add_confusions(
     confusions: list[Confusion], places: Sequence[Sequence[int]]
 ) -> Confusion:
+    """Return the sum of the counts of all groups at these places."""
     cells = [
         confusion[np.array(place)].cells
         for confusion, place in zip(confusions, places, strict=True)
@@ -176,11 +177,14 @@ def _search_problem(
     return GroupProblem(
         groups=[
             GroupCuts(
-                tp=c.units.tp[places],
-                fp=c.units.fp[places],
-                compared=[_cuts.values_of(c, k.metric)[places] for k in comparisons],
+                tp=group_cuts.units.tp[places],
+                fp=group_cuts.units.fp[places],
+                compared=[
+                    _cuts.values_of(group_cuts, scoped.metric)[places]
+                    for scoped in comparisons
+                ],
             )
-            for c, places in zip(cuts, allowed, strict=True)
+            for group_cuts, places in zip(cuts, allowed, strict=True)
         ],
         rows=[_as_row(row) for row in rows if not is_constant(row)],
         largest_allowed=[partial(_largest_allowed, scoped) for scoped in comparisons],

@@ -314,6 +314,7 @@ class GroupSearch:
         bound, multipliers = self._dual_bound(cuts)
         gain = float(widest.bound) - bound
         still_open = float(widest.bound) - float(self.best_value)
+        # more multipliers cost time: they must close a quarter of the gap
         if self._kept and gain <= still_open / 4:
             return False
 
@@ -389,7 +390,7 @@ class GroupSearch:
         return unsettled
 
     def _solve_single_value(self, value: Ints, state_limits: Sequence[int]) -> bool:
-        """Look for the best cuts of one window; is nothing better left there?"""
+        """Look for the best cuts of one window; return whether none better is left."""
         if self.is_late:
             return False
 
@@ -415,7 +416,7 @@ class GroupSearch:
         return False
 
     def _accept(self, cuts: list[int]) -> bool:
-        """Keep cuts that are better and allowed; is nothing lost where they are not?"""
+        """Keep cuts that are better; return False where better ones are not allowed."""
         groups = self.problem.groups
         tp = sum(int(group.tp[cut]) for group, cut in zip(groups, cuts, strict=True))
         fp = sum(int(group.fp[cut]) for group, cut in zip(groups, cuts, strict=True))
@@ -423,6 +424,7 @@ class GroupSearch:
         if value <= self.best_value:
             return True
 
+        # constraints on all groups together: a TP + b FP + c >= 0
         meets_rows = all(a * tp + b * fp + c >= 0 for a, b, c in self.problem.rows)
         if not (meets_rows and self.problem.meets_comparisons(cuts)):
             return False

@@ -190,6 +190,7 @@ def _extend(
     window: Window, incumbent: Incumbent, states: PartialChoices, group: int, near: Ints
 ) -> Extensions:
     """Return the partial choices with each of these cuts of the next group."""
+    # (choices, cuts): the loss so far, and that of the new cut
     loss = states.loss[:, None] + _losses(window, group)[near]
     keep = incumbent.can_improve(window.bound - loss)
     for row in window.active_rows:

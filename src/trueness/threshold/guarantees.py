@@ -599,10 +599,11 @@ def _times_as_many_cases(
     """Return how many times as many cases like these would prove a claim."""
 
     def is_enough(times: float) -> bool:
+        """Return whether so many times the cases, at the same rates, prove it."""
         positives = math.floor(tally.n_pos * times)
         negatives = math.floor(tally.n_neg * times)
-        # rounded against the claim on both sides would forbid what rounding allows
-        # the same rates among so many more cases
+        # the same rates, rounded to the nearest number: rounded against the claim, they
+        # would forbid what these cases allow
         tp = round(positives * int(counts.tp) / max(tally.n_pos, 1))
         fp = round(negatives * int(counts.fp) / max(tally.n_neg, 1))
         enlarged = Confusion(tp, fp, positives - tp, negatives - fp)

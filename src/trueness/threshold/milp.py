@@ -107,6 +107,7 @@ def per_score(cuts: Cuts) -> Program:
     fp = np.diff(cuts.units.fp)
     size = tp.size
     identity = sparse.eye_array(size, format="csr")
+    # what a lower score flags, a higher one flags too: x_k - x_(k+1) >= 0
     return Program(
         tp=tp,
         fp=fp,

@@ -176,6 +176,7 @@ class Rule(Record):
         return self._verdicts_of(data, None)
 
     def _verdicts_of(self, tally: Tally, group: LabelValue) -> Tally:
+        """Return the counts of a group with verdicts instead of scores."""
         lower, upper = self.cuts(group)
         if tally.labels_expected:
             # by the scores, which verdicts no longer have

@@ -285,6 +285,7 @@ def plan_leaf(
 
 def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
     """Return the 2 P(C) - 1 of a utility: P(U) - 1/2 = (2p - 1) (P(C) - 1/2)."""
+    # 2 P(U) - 1, which stays below |2p - 1|
     gain = 2 * (_options.fraction(utility, "utility", ends="(]") - rounding) - 1
     d = abs(2 * p - 1)
 
@@ -316,6 +317,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
             "target."
         )
 
+    # 2 P(C) - 1 of 2k - 1 cases is the incomplete beta function I(d^2; 1/2, k)
     pairs = smallest(
         lambda n_pairs: bool(betainc(0.5, n_pairs, d * d) >= excess), largest=MAX_PAIRS
     )

@@ -356,12 +356,13 @@ def _is_missing(value: object) -> bool:
 
 def whole_counts(values: Array, argument: str) -> NDArray[np.int64]:
     """Return counts, which must be whole numbers, zero or more."""
-    if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
+    if values.dtype.kind not in "iuf":
         raise InputError(f"{argument} must be whole numbers; found {values.dtype}.")
 
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = ~np.isfinite(values)
     else:
+        # from 2^63 on, a count does not fit into int64
         bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
     if bad.any():
         raise InputError(
@@ -371,7 +372,7 @@ def whole_counts(values: Array, argument: str) -> NDArray[np.int64]:
             option=option_named(argument),
         )
 
-    fit_together(float(values.sum(dtype=np.float64)))
+    check_total_fits(float(values.sum(dtype=np.float64)))
     return values.astype(np.int64)
 
 
@@ -419,7 +420,7 @@ def weighable(largest: float, argument: str = "weight") -> None:
         )
 
 
-def fit_together(total: float) -> None:
+def check_total_fits(total: float) -> None:
     """Stop at more cases than 64 bits can count."""
     if total >= 2.0**63:
         raise InputError("count is too large: the cases do not fit into 64 bits.")
@@ -435,7 +436,7 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
             option="count",
         )
 
-    fit_together(total)
+    check_total_fits(total)
 
 
 def weighed_rows(name: str, fine: bool) -> None:
