@@ -40,7 +40,7 @@ def code_blocks(page):
     [
         # as notebooks do, pages other than the first take seconds
         pytest.param(p, marks=[pytest.mark.slow] if p.parent != ROOT else [])
-        for p in PAGES
+        for p in [*PAGES, ROOT / "paper" / "paper.md"]
         if code_blocks(p)
     ],
     ids=lambda p: str(p.relative_to(ROOT)),
@@ -63,6 +63,40 @@ def test_code_of_the_pages_runs(page, tmp_path, monkeypatch):
             assert not report, "".join(report)
             names |= test.globs
     os.chdir(ROOT)
+
+
+def test_the_paper_prints_the_numbers_of_today():
+    text = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    traps = pd.read_csv(trueness.samples.path("west_nile"))
+
+    columns = {"label": "virus", "scores": ["boosting", "logistic"]}
+
+    pair = trueness.compare_auc(traps, **columns).pairs[0]
+    areas = trueness.auc(trueness.panel(traps, **columns))
+
+    for estimate in (*areas.values(), pair.difference):
+        value, low, high = estimate.value, estimate.low, estimate.high
+        interval = rf"{value:.3f} \((95 % interval )?{low:.3f} to {high:.3f}"
+        assert re.search(interval, text), estimate
+    assert f"p = {pair.p_value:.4f}" in text
+
+
+def test_the_calls_of_the_gpu_page_run_on_the_host():
+    """The same lines with tensors of the host in place of the device."""
+    torch = pytest.importorskip("torch")
+    page = (ROOT / "docs" / "howto" / "gpu.md").read_text(encoding="utf-8")
+    block = re.search(r"^```\{code-block\} python\n(.*?)^```", page, re.M | re.S)[1]
+    scores = torch.linspace(0, 1, 200)
+    names = {
+        "labels": [k % 3 == 0 or k > 150 for k in range(200)],
+        "model": lambda _: scores,
+        "x": None,
+        "r": scores.flip(0),
+    }
+
+    exec(block.replace("cuda", "cpu"), names)  # noqa: S102 - our own page
+
+    assert names["trueness"].auc(names["y"], names["s"]).value > 0.5
 
 
 def test_the_readme_shows_the_two_commands():
