@@ -239,6 +239,41 @@ def test_answers_follow_the_design_of_scores_on_a_device(designed):
     assert best_f1 == trueness.best_threshold(on_host, "f1").value
 
 
+@pytest.mark.parametrize(
+    "threshold",
+    [0.5, [0.2, 0.7], trueness.Rule(0.5), trueness.Rule(0.7, lower=0.4), np.inf],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["at_threshold", "confusion", "f1"])
+def test_decisions_are_those_of_the_host(designed, name, threshold):
+    on_device, on_host = designed
+    if name == "confusion" and isinstance(threshold, list):
+        threshold = threshold[0]
+    analysis = getattr(trueness, name)
+
+    answer = analysis(on_device, threshold)
+
+    assert repr(answer) == repr(analysis(on_host, threshold))
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda t: trueness.recall(t), "recall needs a threshold"),
+        (lambda t: trueness.at_threshold(t), "at_threshold needs a threshold"),
+        (
+            lambda t: trueness.best_threshold(t, prevalences=(0.1, 0.2)),
+            "need the tally on the host",
+        ),
+    ],
+)
+def test_what_a_device_lacks_is_said(designed, ask, words):
+    on_device, _ = designed
+
+    with pytest.raises(InputError, match=words):
+        ask(on_device)
+
+
 def test_counts_of_a_device_keep_their_design(designed):
     on_device, on_host = designed
 

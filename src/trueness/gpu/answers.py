@@ -35,6 +35,7 @@ from trueness.calibration.proper_scores import (
 )
 from trueness.calibration.proper_scores import brier as host_brier
 from trueness.calibration.proper_scores import log_loss as host_log_loss
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.gpu.keys import Library, Tensor, scores_on_host
 from trueness.gpu.sums import (
@@ -51,9 +52,7 @@ from trueness.inference.estimates import (
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Metric
-from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SYNONYMS
-from trueness.metrics.intervals import WILSON_METHOD
 from trueness.ranking.areas import (
     AUC_METHODS,
     REVERSED,
@@ -63,7 +62,8 @@ from trueness.ranking.areas import (
 from trueness.ranking.areas import average_precision as host_precision
 from trueness.scale.certificates import BOUNDED, answer_with_bounds
 from trueness.scale.refinement import Bound, exact_threshold
-from trueness.threshold.rule import at_threshold as host_at_threshold
+from trueness.threshold.prevalences import Prevalences
+from trueness.threshold.rule import rules_of
 
 CURVE_BINS = 2**17
 # bins where only the width of an interval, a note or a part of a score is wanted
@@ -79,7 +79,7 @@ def auc(
     *,
     method: str = "newcombe",
     level: float = 0.95,
-    rng: int | np.random.Generator | None = 0,
+    rng: Seed = 0,
     replicates: int = 2000,
 ) -> Estimate:
     """Return the AUC with its interval; see :func:`trueness.auc`."""
@@ -115,9 +115,7 @@ def auc(
     return estimate
 
 
-def replicated_aucs(
-    data: DeviceTally, replicates: int, rng: int | np.random.Generator | None
-) -> Floats:
+def replicated_aucs(data: DeviceTally, replicates: int, rng: Seed) -> Floats:
     """Return the AUC of each bootstrap replicate."""
     library = data.library
     xp = library.xp
@@ -158,7 +156,7 @@ def average_precision(
     *,
     method: str = "wilson",
     level: float = 0.95,
-    rng: int | np.random.Generator | None = 0,
+    rng: Seed = 0,
     replicates: int = 2000,
 ) -> Estimate:
     """Return the average precision; the bootstrap and its notes are those of bins."""
@@ -337,9 +335,18 @@ def best_threshold(
     method: str = "sweep",
     *,
     minimize: str | Metric | None = None,
+    prevalences: Prevalences = None,
+    auc: float | None = None,
 ) -> Any:
     """Return the best threshold of all; only bins that may hold it are copied."""
     _options.choice(method, ("sweep",), "method")
+    if prevalences is not None or auc is not None:
+        raise InputError(
+            "Prevalences, and an AUC that is known from elsewhere, need the tally on "
+            "the host.",
+            example=PythonCode("trueness.best_threshold(t.to_host(), ...)"),
+        )
+
     refined = exact_threshold(
         data,
         maximize=maximize,
@@ -351,37 +358,39 @@ def best_threshold(
     return refined.answer
 
 
-def confusion(data: DeviceTally, threshold: float) -> Confusion:
-    """Return the four counts at a threshold."""
-    true_positives, false_positives = data.flagged(
-        _options.real_number(threshold, "threshold")
-    )
-    return Confusion(
-        tp=true_positives,
-        fp=false_positives,
-        fn=data.n_pos - true_positives,
-        tn=data.n_neg - false_positives,
-    )
+def counts_between(data: DeviceTally, thresholds: Iterable[float]) -> Tally:
+    """Return counts on the host: one row for the cases between two thresholds.
+
+    A rule with these thresholds decides a row as it decides each of its cases, so that
+    the host answers what depends on decisions alone.
+    """
+    # infinite thresholds divide no cases
+    cuts = sorted(filter(math.isfinite, set(thresholds)), reverse=True)
+    scores = [*cuts, np.nextafter(cuts[-1], -np.inf)] if cuts else [0.0]
+    flagged = [(0, 0), *map(data.flagged, cuts), (data.n_pos, data.n_neg)]
+    positives, negatives = np.diff(flagged, axis=0).T
+    return data.designed(Tally(scores, neg=negatives, pos=positives))
 
 
-def at_threshold(
+def _by_decisions(
+    analysis: Callable[..., Any],
     data: DeviceTally,
-    threshold: float,
-    metrics: Iterable[str | Metric] | None = None,
-    *,
-    level: float = 0.95,
-    method: str = WILSON_METHOD,
+    threshold: Any = None,
+    *other_arguments: Any,
+    **options: Any,
 ) -> Any:
-    """Return every metric at a threshold, from the counts of the device."""
-    counts = confusion(data, threshold)
-    # the metrics depend on which side of the threshold a case lies, and on no more
-    below = np.nextafter(threshold, -np.inf)
-    two_scores = Tally(
-        [below, threshold], neg=[counts.tn, counts.fp], pos=[counts.fn, counts.tp]
-    )
-    return host_at_threshold(
-        data.designed(two_scores), threshold, metrics, level=level, method=method
-    )
+    """Answer on the host about the cases between the thresholds of a rule."""
+    if threshold is None:
+        raise InputError(
+            f"{analysis.__name__} needs a threshold.", option="threshold", example=0.5
+        )
+
+    thresholds: list[float] = []
+    for rule in rules_of(threshold):
+        for group in rule.groups or (None,):
+            thresholds += rule.cuts(group)
+    between = counts_between(data, thresholds)
+    return analysis(between, threshold, *other_arguments, **options)
 
 
 ON_DEVICE: dict[str, Callable[..., Any]] = {
@@ -390,9 +399,9 @@ ON_DEVICE: dict[str, Callable[..., Any]] = {
     "best_threshold": best_threshold,
     "brier": brier,
     "log_loss": log_loss,
-    "confusion": confusion,
-    "at_threshold": at_threshold,
 }
+# these depend on which cases are flagged, and on no more
+BY_DECISIONS = {"confusion", "at_threshold", *METRICS, *SYNONYMS}
 
 
 # the methods of an interval that need no more than sums over the distinct scores
@@ -422,10 +431,8 @@ def answer_on_device(
     few_scores = data.distinct_scores <= FEW_SCORES
     if few_scores and not _is_sum_over_scores(data, name, options):
         return analysis(data.to_host(), *other_arguments, **options)
-    if name in METRICS or name in SYNONYMS:
-        all_metrics = ON_DEVICE["at_threshold"]
-        values = all_metrics(data, *other_arguments, metrics=[name], **options)
-        return values[name]
+    if name in BY_DECISIONS:
+        return _by_decisions(analysis, data, *other_arguments, **options)
 
     if name in ON_DEVICE:
         _cases.both_classes(data, name)

@@ -268,6 +268,13 @@ def rule_of(rule_or_threshold: RuleOrThreshold | None) -> Rule:
     return Rule(threshold_number(rule_or_threshold))
 
 
+def rules_of(threshold: Any) -> list[Rule]:
+    """Return one rule, or one for each of several thresholds."""
+    if is_several(threshold) and not _is_answer(threshold):
+        return [Rule(cut) for cut in threshold]
+    return [rule_of(threshold)]
+
+
 def threshold_number(value: object, name: str = "threshold") -> float:
     """Read a threshold; infinite ones flag everything or nothing."""
     if isinstance(value, (float, np.floating)) and math.isinf(value):
