@@ -20,7 +20,7 @@ def hide_types(params: list[Any]) -> list[Any]:
     return params
 
 
-def _no_type(ctx: Any) -> None:
+def _no_type(ctx: object) -> None:
     """Return nothing, where Typer's help asks an argument for its type."""
 
 

@@ -374,7 +374,7 @@ def _write_post_test(
     names = data.request.scores
     voted = data.rows.select(*(f'"{name}"' for name in names)).to_arrow_table()
 
-    def post_test(_: Any) -> Floats:
+    def post_test(_: object) -> Floats:
         votes = [
             voted[name].to_numpy(zero_copy_only=False).astype(np.float64)
             for name in names

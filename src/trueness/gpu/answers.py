@@ -375,7 +375,7 @@ def counts_between(data: DeviceTally, thresholds: Iterable[float]) -> Tally:
 def _by_decisions(
     analysis: Callable[..., Any],
     data: DeviceTally,
-    threshold: Any = None,
+    threshold: object = None,
     *other_arguments: Any,
     **options: Any,
 ) -> Any:

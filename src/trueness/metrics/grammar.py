@@ -299,7 +299,7 @@ class _Reader:
         return value
 
     def _check_product(
-        self, left_factor: Any, sign: str, right_factor: Any, token: _Token
+        self, left_factor: object, sign: str, right_factor: object, token: _Token
     ) -> None:
         """Stop at a product or a quotient that is no metric."""
         if not isinstance(right_factor, Metric):

@@ -77,7 +77,7 @@ def _count_cases(
     return tally(*batch, **options)
 
 
-def _is_column(batch: Any) -> bool:
+def _is_column(batch: object) -> bool:
     """Return whether a batch is one column of numbers, and not a frame."""
     return isinstance(batch, list) or getattr(batch, "ndim", 0) == 1
 

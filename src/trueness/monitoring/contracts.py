@@ -96,7 +96,7 @@ def _parse_toml(text: str, path: str | Path) -> dict[str, Any]:
         raise InputError(f"{path} is nested too deeply.") from None
 
 
-def _check_key(key: str, value: Any) -> None:
+def _check_key(key: str, value: object) -> None:
     """Raise an error for an unknown key, or for a value that a key cannot have."""
     if key not in KEYS:
         known_keys = ", ".join(KEYS)
@@ -120,7 +120,7 @@ def _line_of_key(lines: list[str], key: str) -> int:
 
 
 def _read_requirements(
-    tables: Any, lines: list[str], file: Path
+    tables: object, lines: list[str], file: Path
 ) -> tuple[Requirement, ...]:
     """Return the requirements in these tables; errors name the line."""
     if not isinstance(tables, list) or not tables:
@@ -162,7 +162,7 @@ def _read_requirements(
     return tuple(requirements)
 
 
-def _with_path_of_rule(table: Any, folder: Path) -> Any:
+def _with_path_of_rule(table: object, folder: Path) -> Any:
     """Return a table with the path of a rule relative to the folder of the contract."""
     if isinstance(table, dict) and isinstance(table.get("threshold"), str):
         return {**table, "threshold": str(folder / table["threshold"])}

@@ -24,7 +24,7 @@ class FieldKind(NamedTuple):
     read: Callable[[Any], Any]  # returns None for a value of another kind
 
 
-def read_field(name: str, kind: FieldKind, value: Any) -> Any:
+def read_field(name: str, kind: FieldKind, value: object) -> Any:
     """Return the value of a field; an error says what it must be."""
     answer = kind.read(value)
     if answer is None:
@@ -54,7 +54,7 @@ def _finite_number(value: Any) -> float | None:
     return None
 
 
-def _number_or_percentage(value: Any) -> float | None:
+def _number_or_percentage(value: object) -> float | None:
     if isinstance(value, str) and _PERCENTAGE.fullmatch(value):
         return read_proportion(value)
     return _finite_number(value)
@@ -71,11 +71,11 @@ def _threshold(value: Any) -> float | Rule | None:
     return _finite_number(value)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return value.strip() if isinstance(value, str) else None
 
 
-def _true_or_false(value: Any) -> bool | None:
+def _true_or_false(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 

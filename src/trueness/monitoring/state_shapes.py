@@ -68,7 +68,7 @@ def _mapping_to(test: Test) -> Test:
 def _record_of(*tests: Test) -> Test:
     """Return the test of a list with an element for each of these tests."""
 
-    def holds(value: Any) -> bool:
+    def holds(value: object) -> bool:
         if not isinstance(value, list) or len(value) != len(tests):
             return False
         return all(test(element) for test, element in zip(tests, value, strict=True))
@@ -79,7 +79,7 @@ def _record_of(*tests: Test) -> Test:
 def _number_between(low: float, high: float) -> Test:
     """Return the test of a number from low to high, which NaN is not."""
 
-    def holds(value: Any) -> bool:
+    def holds(value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
         return low <= value <= high
@@ -93,7 +93,7 @@ _is_proportion = _number_between(0, 1)
 _is_log_evidence = _number_between(0, LARGEST_LOG_EVIDENCE)
 
 
-def _is_level(value: Any) -> bool:
+def _is_level(value: object) -> bool:
     return _is_proportion(value) and value not in (0, 1)
 
 
@@ -101,19 +101,19 @@ def _is_number_of_looks(value: Any) -> bool:
     return _is_amount(value) and value > 1
 
 
-def _is_side(value: Any) -> bool:
+def _is_side(value: object) -> bool:
     return value in (1, -1)
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**62
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     return isinstance(value, (str, bool, int, float))
 
 
@@ -139,7 +139,7 @@ _are_scores = _list_of(_is_number)
 _are_rows_of_verdicts = _list_of(_list_of(_optional(_is_number)))
 
 
-def _is_packed_counts(value: Any) -> bool:
+def _is_packed_counts(value: object) -> bool:
     """Return whether this is in the form of ``batches.pack_counts``."""
     if not isinstance(value, dict) or not _has_counts(value):
         return False
@@ -184,7 +184,7 @@ _are_waiting_verdicts = _list_of(
 )
 
 
-def _is_waiting(value: Any) -> bool:
+def _is_waiting(value: object) -> bool:
     """Return whether this is a tally or batches of verdicts that wait for labels."""
     return _is_packed_counts(value) or _are_waiting_verdicts(value)
 

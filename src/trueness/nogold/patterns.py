@@ -187,7 +187,7 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
     return {str(population): panel[names] for population, panel in panels.items()}
 
 
-def _check_panel(panel: Any, where: str) -> None:
+def _check_panel(panel: object, where: str) -> None:
     """Refuse what is no panel of votes; ``where`` says of which population."""
     if not isinstance(panel, Panel):
         raise InputError(

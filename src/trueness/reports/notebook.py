@@ -59,7 +59,7 @@ _CELL = (
 _UNSHOWN = ("notes", "bounds", "level", "name", "method", "axes")
 
 
-def show_in_notebook(answer: Any) -> str:
+def show_in_notebook(answer: object) -> str:
     """Return the HTML of an answer: sentences, one small table, one small figure."""
     if isinstance(answer, Finding):
         return _page(
@@ -78,13 +78,13 @@ def show_in_notebook(answer: Any) -> str:
     return _page(sentences, _table(answer), figure_of(answer), notes)
 
 
-def sketch(answer: Any) -> str:
+def sketch(answer: object) -> str:
     """Return the HTML of the figure of an answer, or nothing."""
     figure = figure_of(answer)
     return "" if figure is None else picture(figure)
 
 
-def figure_of(answer: Any) -> TitledFigure | None:
+def figure_of(answer: object) -> TitledFigure | None:
     """Return the figure that shows an answer, or None where nothing can be drawn."""
     if isinstance(answer, Finding):
         subject = subject_of(answer)
@@ -186,7 +186,7 @@ def _reliability_curve(answer: Any) -> TitledFigure | None:
     return TitledFigure(data, "", "Reliability curve")
 
 
-def _sentences(answer: Any) -> list[str]:
+def _sentences(answer: object) -> list[str]:
     """Say the answer in words: the first line of what it prints."""
     if isinstance(answer, Answers):
         return []
@@ -207,7 +207,7 @@ def _sentences(answer: Any) -> list[str]:
     return described_as.splitlines()[:1]
 
 
-def _table(answer: Any) -> str:
+def _table(answer: object) -> str:
     """Write the numbers of an answer under one another."""
     if isinstance(answer, Estimate):
         return ""
@@ -252,7 +252,7 @@ def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def _rows_of_field(answer: Any, name: str) -> list[tuple[str, str]]:
+def _rows_of_field(answer: object, name: str) -> list[tuple[str, str]]:
     """Write one field of an answer; a mapping or several parts take several rows."""
     value = getattr(answer, name)
     is_hidden = name.startswith("_") or name in _UNSHOWN
@@ -279,18 +279,18 @@ def _says_nothing(value: object) -> bool:
     return isinstance(value, tuple) and not value
 
 
-def _first_line(value: Any) -> str:
+def _first_line(value: object) -> str:
     return brief(value).splitlines()[0] if brief(value) else ""
 
 
-def _part_name(value: Any) -> str:
+def _part_name(value: object) -> str:
     """Name a part of an answer: a pair by both, others by their own name."""
     if hasattr(value, "first") and hasattr(value, "second"):
         return f"{value.first} - {value.second}"
     return str(getattr(value, "name", ""))
 
 
-def _comparable(answer: Any) -> dict[str, Estimate]:
+def _comparable(answer: object) -> dict[str, Estimate]:
     """Collect estimates on one scale, which can stand in one figure."""
     if isinstance(answer, Estimate):
         return {answer.name or "estimate": answer}

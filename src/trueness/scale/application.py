@@ -103,7 +103,7 @@ def apply(
     return frame.with_columns(series).to_native()
 
 
-def _check_kinds(data: Any, map: object) -> None:
+def _check_kinds(data: object, map: object) -> None:
     """Raise an error unless the map is a fitted map and the data are a frame."""
     if not isinstance(map, Map):
         raise InputError(

@@ -24,6 +24,7 @@ from trueness._core.records import Answer, Record, apart
 from trueness.calibration.errors import DEFAULT_BINS, calibration_error
 from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import (
+    Decomposition,
     ProperScore,
     brier,
     decomposition,
@@ -142,7 +143,7 @@ def _labels_are_expected(t: Tally) -> bool:
     return t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
 
 
-def _attach_reason(answer: Any, reason: str) -> Any:
+def _attach_reason(answer: object, reason: str) -> Any:
     """Return the answer with the reason why it has no bounds."""
     if not isinstance(answer, Answer):
         return answer
@@ -188,8 +189,8 @@ def _attach_to_score(
 ) -> ProperScore:
     """Return a proper score with its bounds; those of its parts are computed later."""
     in_use = _at_prevalence_of_use(t)
-    best = _BoundedDecomposition(*decomposition(best_arrangement(in_use), name))
-    worst = _BoundedDecomposition(*decomposition(worst_arrangement(in_use), name))
+    best = decomposition(best_arrangement(in_use), name)
+    worst = decomposition(worst_arrangement(in_use), name)
     ends = widen_by_rounding(best.loss, worst.loss)
 
     return replace(
@@ -199,17 +200,8 @@ def _attach_to_score(
     )
 
 
-class _BoundedDecomposition(NamedTuple):
-    """A mean loss with its miscalibration, discrimination and uncertainty."""
-
-    loss: float
-    mcb: float
-    dsc: float
-    unc: float
-
-
 def _parts_with_bounds(
-    answer: ProperScore, best: _BoundedDecomposition, worst: _BoundedDecomposition
+    answer: ProperScore, best: Decomposition, worst: Decomposition
 ) -> Any:
     """Return the parts of a loss with bounds, from the best and worst arrangement."""
     parts = answer.parts
@@ -341,7 +333,7 @@ _COUNT_EVERY_SCORE = {
 }
 
 
-def _stop_unbounded(name: Any) -> NoReturn:
+def _stop_unbounded(name: object) -> NoReturn:
     """Raise an error for a statistic without bounds, with what to call instead."""
     if isinstance(name, str) and name in _COUNT_EVERY_SCORE:
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +97,7 @@ def leaf_texts(names: Array) -> list[str]:
     return [_leaf_text(name) for name in names.tolist()]
 
 
-def _leaf_text(name: Any) -> str:
+def _leaf_text(name: object) -> str:
     if isinstance(name, float) and name.is_integer():
         return str(int(name))
     return str(name)

@@ -269,7 +269,7 @@ def yes_or_no(value: object, argument: str) -> bool:
     )
 
 
-def function(value: Any, argument: str) -> Any:
+def function(value: object, argument: str) -> Any:
     """Return a function, which must be callable."""
     if callable(value):
         return value
@@ -279,7 +279,7 @@ def function(value: Any, argument: str) -> Any:
     )
 
 
-def statistic(value: Any, argument: str) -> Any:
+def statistic(value: object, argument: str) -> Any:
     """Return a statistic, which must be a function of counts."""
     if callable(value):
         _check_one_argument(value, argument)

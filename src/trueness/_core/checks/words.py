@@ -71,7 +71,7 @@ def described(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:40]}..."
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Turn a NumPy scalar into the Python value that a person would type."""
     return value.item() if isinstance(value, np.generic) else value
 
