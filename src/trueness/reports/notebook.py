@@ -186,7 +186,7 @@ def _reliability_curve(answer: Any) -> TitledFigure | None:
     return TitledFigure(data, "", "Reliability curve")
 
 
-def _sentences(answer: object) -> list[str]:
+def _sentences(answer: Any) -> list[str]:
     """Say the answer in words: the first line of what it prints."""
     if isinstance(answer, Answers):
         return []
