@@ -87,6 +87,24 @@ def test_a_panel_has_a_legend_and_bands_in_the_colours_of_their_lines(two, ax):
     assert lower_edge <= {tuple(point) for point in outline}
 
 
+def test_precision_recall_curves_have_their_average_precision(two, ax):
+    plots.precision_recall(two, ax=ax)
+
+    precision = trueness.average_precision(two["a"]).value
+    assert texts(ax)[0] == f"a: AP {precision:.3f}"
+
+
+def test_what_a_threshold_flags_is_strong_in_the_hue_of_its_class(two, ax):
+    plots.score_distributions(two["a"], threshold=0.5, ax=ax)
+
+    faces = [area.get_facecolor()[0] for area in ax.collections]
+    hues = [matplotlib.colors.to_hex(face) for face in faces]
+    negative, flagged_negative, positive, flagged_positive = faces
+    assert hues[0] == hues[1] != hues[2] == hues[3]
+    assert negative[3] < flagged_negative[3]
+    assert positive[3] < flagged_positive[3]
+
+
 def test_det_has_probit_axes(two, ax):
     plots.det(two["a"], ax=ax)
 

@@ -16,7 +16,7 @@ from trueness.plots._axis_labels import (
     put_legend_below,
     set_axes,
 )
-from trueness.plots._ink import AROUND_A_LINE, BY_ITSELF, DASHES, GREY
+from trueness.plots._ink import AROUND_A_LINE, BY_ITSELF, DASHES, DECISIONS, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +109,11 @@ def _draw_bands(
     """Fill bands in the colours of their lines; one without a line is darker."""
     names_of_lines = {line.name for line in figure.lines}
     for band in figure.bands:
-        if band.name not in colours:
+        decision = DECISIONS.get(band.name.partition(":")[0])
+        opacity = AROUND_A_LINE if band.name in names_of_lines else BY_ITSELF
+        if decision is not None:
+            colours[band.name], opacity = decision
+        elif band.name not in colours:
             colours[band.name] = _next_colour(ax)
 
         ax.fill_between(
@@ -117,7 +121,7 @@ def _draw_bands(
             band["low"],
             band["high"],
             color=colours[band.name],
-            alpha=AROUND_A_LINE if band.name in names_of_lines else BY_ITSELF,
+            alpha=opacity,
             linewidth=0,
             label=entries.label(band.name),
         )
@@ -240,6 +244,9 @@ def _draw_legend(ax: Axes, figure: Curves) -> None:
 def entries_below(figure: Curves) -> int:
     """Return how many lines a legend needs below the axes; 0 where it fits inside."""
     names = [name for name in names_in(figure) if name]
+    # lines between named places fill the axes
+    if figure.x.ticks and any(line.name for line in figure.guides):
+        return len(names)
     if figure.dots and _are_single_points(figure) and fit_beside_points(names):
         return 0
 

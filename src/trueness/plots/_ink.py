@@ -28,6 +28,14 @@ BLUE = "#2447c4"
 BROWN = "#8a6100"
 PURPLE = "#a8487f"
 
+# hue is the truth, strength the decision: what is flagged is strong
+DECISIONS = {
+    "true negatives": (BLUE, 0.3),
+    "false positives": (BLUE, 0.8),
+    "false negatives": (ACCENT, 0.3),
+    "true positives": (ACCENT, 0.8),
+}
+
 DASHES = ("--", ":", "-.")
 
 # opacity of areas

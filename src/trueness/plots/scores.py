@@ -44,7 +44,7 @@ from trueness.plots._pictures import (
     picture_of,
 )
 from trueness.ranking import figures
-from trueness.ranking.areas import auc
+from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.model_figures import (
     MODELS,
     CurveModel,
@@ -110,6 +110,15 @@ def precision_recall(
         return _at_prevalences(tallies, models, prevalences, band, points)
 
     figure = figures.curve_figure("precision_recall", tallies, band=band, points=points)
+    labels = {
+        name: f"{name}: AP {average_precision(t).value:.3f}"
+        for name, t in tallies.items()
+    }
+    figure = replace(
+        figure,
+        lines=tuple(replace(line, name=labels[line.name]) for line in figure.lines),
+        bands=tuple(replace(line, name=labels[line.name]) for line in figure.bands),
+    )
     prevalence = _one_prevalence(tallies)
     return _with_models(
         figure, tallies, precision_recall_lines(models, prevalence), data
