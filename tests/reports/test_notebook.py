@@ -110,6 +110,27 @@ def test_answers_of_several_are_plain_values():
     assert values["p"]["value"] == trueness.auc(Y, P).value
 
 
+def test_the_names_of_roc_curves_have_their_auc():
+    finding = ANSWERS["evaluate"]()
+    (_, light) = images(finding._repr_html_())
+
+    for name in ("p", "q"):
+        assert f"{name}: AUC {trueness.auc(Y, FRAME[name]).value:.3f}" in light
+
+
+def test_what_is_undefined_or_infinite_is_no_row_of_a_table():
+    for name in ("roc", "map"):
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", ANSWERS[name]()._repr_html_())
+        assert not {"nan", "inf", "-inf", "undefined"} & set(cells)
+
+
+def test_rates_have_their_names_on_the_axes():
+    (_, light) = images(ANSWERS["roc"]()._repr_html_())
+
+    assert "false positive rate" in light
+    assert "fpr" not in light
+
+
 def test_a_rate_is_drawn_and_not_the_number_of_judges():
     (_, light) = images(ANSWERS["rate"]()._repr_html_())
 

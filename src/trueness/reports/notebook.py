@@ -51,6 +51,7 @@ MOST_ROWS = 14  # of a table
 MOST_ENTRIES = 6  # of an array in a table
 MOST_INTERVALS = 10  # in a figure
 MOST_CURVES = 5
+AXIS_TITLES = {"fpr": "false positive rate", "tpr": "true positive rate (recall)"}
 _CELL = (
     "padding:2px 10px;white-space:nowrap;text-align:{};"
     "border-bottom:1px solid rgba(128,128,128,.35)"
@@ -123,7 +124,11 @@ def _roc_curves(answer: Finding) -> TitledFigure:
     """Draw the ROC curves of the scores, the best ones first."""
     tallies = tallies_of(subject_of(answer).data)
     names = [name for name in answer.numbers["scores"] if name in tallies]
-    best = {shown(name, 40): tallies[name] for name in names[:MOST_CURVES]}
+    areas = answer.numbers["scores"]
+    best = {
+        f"{shown(name, 30)}: AUC {areas[name]['auc'].value:.3f}": tallies[name]
+        for name in names[:MOST_CURVES]
+    }
     return TitledFigure(
         curve_figure("roc", best), "", f"ROC curve of {', '.join(best)}"
     )
@@ -138,7 +143,9 @@ def _are_one_kind_of_curve(answers: Answers) -> bool:
 def _curves_of(answers: Mapping[Any, TwoAxes]) -> TitledFigure:
     """Draw the two columns of each answer as a curve."""
     first = next(iter(answers.values()))
-    x_name, y_name = [name.replace("_", " ") for name in first.axes]
+    x_name, y_name = [
+        AXIS_TITLES.get(name, name.replace("_", " ")) for name in first.axes
+    ]
     lines = []
     for name, answer in answers.items():
         is_finite = np.isfinite(answer.x) & np.isfinite(answer.y)
@@ -156,7 +163,7 @@ def _curves_of(answers: Mapping[Any, TwoAxes]) -> TitledFigure:
         y_axis = span("y", y_name, up)
 
     data = Curves(type(first).__name__, x_axis, y_axis, tuple(lines))
-    description = f"{first.axes[1]} against {first.axes[0]}"
+    description = f"{y_name} against {x_name}"
 
     return TitledFigure(data, "", description)
 
@@ -274,6 +281,8 @@ def _says_nothing(value: object) -> bool:
     """Return whether a field is empty, a switch, or too long for a small table."""
     if value is None or isinstance(value, bool):
         return True
+    if isinstance(value, float):
+        return not np.isfinite(value)
     if isinstance(value, np.ndarray):
         return value.size > MOST_ENTRIES
     return isinstance(value, tuple) and not value

@@ -39,7 +39,7 @@ ROW_HEIGHT = 36  # of an interval with two lines of words beside it
 LINE_HEIGHT = 14  # of a line of a name
 LETTER_WIDTH = 6.4  # of a letter of a name
 
-NAME_LETTERS = 15  # that fit before an interval
+NAME_LETTERS = 18  # that fit before an interval
 WIDE_LETTERS = 52  # that fit on a line of the figure
 
 

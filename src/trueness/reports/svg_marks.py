@@ -71,7 +71,12 @@ class Axes:
         # five on a plot of the usual width, and never fewer than three
         usual_width = WIDTH - LEFT - RIGHT
         number = round(5 * (self.right - self.left) / usual_width)
-        return _that_fit(self.x_ticks) or ticks(*self.x, about=min(max(number, 3), 5))
+        if self.x_ticks:
+            return _that_fit(self.x_ticks)
+
+        numbers = ticks(*self.x, about=min(max(number, 3), 5))
+        # one number alone shows no scale
+        return numbers if len(numbers) > 1 else ticks(*self.x, about=5)
 
     @cached_property
     def numbers_of_y(self) -> Sequence[Tick]:
