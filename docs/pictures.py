@@ -47,7 +47,10 @@ def take(
         assert server.stdout is not None  # noqa: S101
         address = server.stdout.readline().strip()
         page = browser.new_page(viewport={"width": width, "height": HEIGHT})
-        page.goto(address + asked)
+        # the token stands behind the query
+        place, _, token = address.partition("#")
+        page.goto(f"{place}{asked}#{token}")
+        page.wait_for_selector("header.brand")
         while page.evaluate("() => document.querySelectorAll('[aria-busy]').length"):
             time.sleep(0.2)
         if section:
