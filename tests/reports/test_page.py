@@ -457,6 +457,14 @@ def test_calibration_and_planning_are_shown_when_asked_for(panel):
     assert f"{about(plan.n - t.n)} more than now" in said(page, "planning")
 
 
+def test_groups_are_counts_and_not_the_name_of_a_column(panel, tmp_path):
+    with pytest.raises(trueness.InputError, match="found 'site'") as caught:
+        trueness.report(panel, tmp_path / "x.html", groups="site")
+
+    assert caught.value.option == "groups"
+    assert 'by="site"' in str(caught.value)
+
+
 def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     rare = panel["a"].with_design(prevalence=0.02)
     page = page_about(rare, maximize="accuracy")

@@ -127,6 +127,9 @@ def page_about(
     Parameters as in :func:`trueness.report`; ``data`` may be tallies by name, or,
     where the request says so, of each class against the rest.
     """
+    _check_groups(groups, "groups")
+    _check_groups(sites, "sites")
+
     data, classifiers_shown = subjects.strongest(data, request.classifier)
     groups, groups_shown = subjects.largest(groups)
     classes = None
@@ -162,6 +165,19 @@ def page_about(
         data, without_column_names(request), groups=groups, sites=sites
     )
     return _page_about_scores(subject, title, facts)
+
+
+def _check_groups(groups: object, option: str) -> None:
+    """Stop at groups that are no mapping, such as the name of their column."""
+    if groups is None or isinstance(groups, Mapping):
+        return
+
+    raise InputError(
+        f"{option}= takes counts by group, in a mapping; found {groups!r}. "
+        "Counting by a column returns them.",
+        option=option,
+        example=PythonCode('trueness.tally(frame, by="site")'),
+    )
 
 
 def _page_about_scores(
@@ -328,11 +344,10 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
     if len(sizes) != 1 or None in sizes:
         raise InputError(
-            "A report on several tallies needs the same cases in each. For groups, "
-            "name the column of the groups.",
-            example=PythonCode(
-                "trueness.report(trueness.one_vs_rest(y_true, scores), path)"
-            ),
+            "A report on several tallies needs the same cases in each. Groups of "
+            "cases are passed as groups=.",
+            option="groups",
+            example=PythonCode('trueness.tally(frame, by="site")'),
         )
 
     return {f"{c} against the rest": t for c, t in data.items()}
