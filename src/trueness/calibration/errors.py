@@ -197,6 +197,7 @@ def _smooth_estimate(forecasts: Forecasts, level: float) -> tuple[Estimate, list
     """Return the smooth calibration error with the interval of lines, and notes."""
 
     def errors_of_curves(score: Floats, cases: Array, proportion: Floats) -> Floats:
+        # the positives that each line expects
         pos = cases * proportion
         neg = cases * (1 - proportion)
         errors = smooth_error(score, pos, neg, _LINE_HALVINGS, _LINE_CELLS)

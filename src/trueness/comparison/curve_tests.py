@@ -36,6 +36,7 @@ def _class_sizes(tally: Tally) -> _CurveSampleSizes:
     if clusters is None:
         return _CurveSampleSizes(*tally.equal_cases)
 
+    # Kish (1965): clusters of unequal sizes count as fewer equal ones
     negatives = clusters.per_cluster(clusters.counts[0])
     positives = clusters.per_cluster(clusters.counts[1])
     return _CurveSampleSizes(
@@ -228,6 +229,8 @@ def _test_of_one_side(
 
     p_values = [_p_value(statistic.observed, statistic) for statistic in statistics]
     smallest = min(p_values)
+    # the smaller p-value of two tests, beside those of random curves: the min-P method
+    # (Westfall and Young 1993)
     p_values_by_chance = np.minimum(
         _p_values_by_chance(by_ranges), _p_values_by_chance(by_rates)
     )

@@ -134,6 +134,7 @@ def _canonical_ids(ids: Array) -> Array:
     if not names:
         return np.array(names, int)
 
+    # whole numbers that fit into 64 bits stay numbers, all others are texts
     are_numbers = all(type(name) is int and abs(name) < _LARGEST_INT for name in names)
     if are_numbers:
         return np.array(names)

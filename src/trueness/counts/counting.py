@@ -121,6 +121,7 @@ def read_labels(
     distinct = _distinct_values(known_values, argument)
     _, positive_value = _columns.label_pair(distinct, positive, argument)
 
+    # a missing label is unknown, whatever the positive value
     code = np.full(values.size, _UNKNOWN, dtype=np.int8)
     code[~missing] = Labels(known_values, positive_value).is_pos(slice(None))
     return Labels(values, positive_value, code)

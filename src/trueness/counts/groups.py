@@ -80,6 +80,7 @@ def each_column_alone(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
     margins: dict[Any, Counts] = {}
     for k, column in enumerate(next(iter(groups)).columns):
         for group, counts in groups.items():
+            # groups with the same value in this column are added up
             margin = Group((column,), (group.values[k],))
             if margin in margins:
                 margins[margin] = margins[margin] + counts

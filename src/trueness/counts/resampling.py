@@ -601,6 +601,7 @@ def rank_frequencies(
     for _ in range(replicates):
         score = generator.normal(size=n)
         score[:n_pos] = shift + sd_ratio * score[:n_pos]
+        # positives are the first cases; the highest score has the first rank
         total += np.argsort(-score) < n_pos
 
     return total / replicates
@@ -658,6 +659,7 @@ def simulate_panel(
     root = _root_of_correlations(_read_correlations(correlation, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
     shift = np.array([_shift(area) for area in areas])
+    # correlated noise; each classifier shifts its positives
     scores = independent_noise @ root + np.outer(label, shift)
     return Panel(names, scores, 1 - label, label)
 

@@ -219,6 +219,7 @@ def _sort_parts_of_partition(keys: Array, workers: int) -> None:
 
     middle = keys.size // 2
     workers_of_lower = workers // 2
+    # no key of the lower half is above one of the upper half
     keys.partition(middle)
     with ThreadPoolExecutor(1) as pool:
         lower_half = pool.submit(

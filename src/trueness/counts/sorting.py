@@ -51,6 +51,7 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
     if distinct is None:
         return _count_sorted(score, is_pos)
 
+    # few scores are counted in a table; those that a sample missed are sorted
     in_table = count_in_table(score, is_pos, distinct, kinds=2)
     parts: list[tuple[Array, ...]] = [in_table.columns]
     if in_table.missed.size:
@@ -239,6 +240,7 @@ def weigh_scores(score: Array, kind: Array, weight: Array) -> tuple[Array, ...]:
     if distinct is None:
         return _weigh_in_ranges(score, kind, weight)
 
+    # few scores are counted in a table; those that a sample missed are sorted
     in_table = count_in_table(score, lambda rows: kind[rows], distinct, 3, weight)
     parts: list[tuple[Array, ...]] = [in_table.columns]
     missed = in_table.missed

@@ -275,6 +275,7 @@ def _check_enough_outputs(data: Panel) -> None:
 
 def _check_common_cases(ranked: RankedPanel) -> None:
     """Refuse two classifiers that have no case in common."""
+    # (K, K): cases that both classifiers scored
     common_cases = ranked.seen.T.astype(np.float64) @ ranked.seen
     without_common = np.argwhere(np.triu(common_cases == 0, 1))
     if without_common.size:

@@ -206,7 +206,9 @@ def _read_ratings(panel: Panel) -> RatedItems:
     is_rated = ~np.isnan(panel.rows)
     categories = np.unique(panel.rows[is_rated])
     places = np.searchsorted(categories, panel.rows)
+    # -1 where a rater has not rated an item
     category_of = np.where(is_rated, places, -1)
+    # for each category, how many raters of an item chose it
     number_of = [
         (category_of == category).sum(axis=1) for category in range(categories.size)
     ]

@@ -532,6 +532,7 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     return Leaderboard(
         names=tuple(names),
         rates=tuple(rates[name] for name in names),
+        # every significantly better system takes a rank above this one
         best_rank=1 + is_better.sum(axis=0),
         worst_rank=len(names) - is_better.sum(axis=1),
         groups=_letters(is_better | is_better.T),
@@ -572,6 +573,7 @@ def _letters(differs: Array) -> tuple[str, ...]:
         pair = {first, second}
         split = [group for group in groups if pair <= group]
         groups = [group for group in groups if not pair <= group]
+        # each half of a split letter lacks one of the pair
         for group in split:
             groups = _absorb(groups, group - {first})
             groups = _absorb(groups, group - {second})

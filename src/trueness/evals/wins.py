@@ -241,6 +241,7 @@ def _pair_of_verdicts(
     wins = int(won.sum())
     losses = int(lost.sum())
 
+    # a tie is half a win
     points = np.where(won, 1.0, np.where(lost, 0.0, 0.5))
     win_rate = float(points.mean())
     variance_estimate = variance_between_units((points - win_rate) / points.size)

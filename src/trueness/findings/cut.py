@@ -377,9 +377,9 @@ def _certified(point: OperatingPoint) -> list[str]:
 def _expected_constraints(checked: Validation) -> list[str]:
     """Say what to expect of the constraints on new cases."""
     return [
-        *sentences.missed(checked),
-        *sentences.kept(checked),
-        *sentences.met(checked),
+        *sentences.missed_constraint_sentences(checked),
+        *sentences.kept_constraint_sentences(checked),
+        *sentences.rarely_met_constraint_sentences(checked),
     ]
 
 
@@ -448,7 +448,7 @@ def about_point(point: OperatingPoint) -> list[Note]:
     return [
         *lines,
         note("then is", what=objective, value=point.value, share=share),
-        *as_notes([*point.notes, *sentences.limiting(point)]),
+        *as_notes([*point.notes, *sentences.limiting_constraint_sentences(point)]),
         *note_if(other_thresholds > 0, "ties", are=are),
     ]
 

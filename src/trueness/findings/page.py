@@ -57,7 +57,12 @@ from trueness.inference.verification import unlabelled_notes, without_unlabelled
 from trueness.metrics.grammar import constraint_text, text_of
 from trueness.metrics.intervals import unknown_depend_on_score
 from trueness.threshold.rule import AtThreshold
-from trueness.threshold.sentences import kept, limiting, met, missed
+from trueness.threshold.sentences import (
+    kept_constraint_sentences,
+    limiting_constraint_sentences,
+    missed_constraint_sentences,
+    rarely_met_constraint_sentences,
+)
 from trueness.threshold.validation import Validation
 
 MIND = "What should you keep in mind?"
@@ -610,7 +615,9 @@ def _advice(
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
         _rates_to_expect(subject),
-        *as_notes(_expected_constraints(subject) or limiting(best.point)),
+        *as_notes(
+            _expected_constraints(subject) or limiting_constraint_sentences(best.point)
+        ),
     ]
 
     # the price of an error chose the threshold, since nothing else was asked
@@ -645,7 +652,10 @@ def _expected_constraints(subject: subjects.Subject) -> list[str]:
     """Say what to expect of the constraints on new cases."""
     if not isinstance(subject.checked, Validation):
         return []
-    return [*missed(subject.checked), *kept(subject.checked)]
+    return [
+        *missed_constraint_sentences(subject.checked),
+        *kept_constraint_sentences(subject.checked),
+    ]
 
 
 def _mind(
@@ -704,7 +714,9 @@ def _optimism(subject: subjects.Subject) -> list[Note]:
 
     # a guarantee is given of cases that are counted one by one
     code = "rarely met" if subject.best.tally.single_cases else "said"
-    return lines + [note(code, text=text) for text in met(checked, SAFE)]
+    return lines + [
+        note(code, text=text) for text in rarely_met_constraint_sentences(checked, SAFE)
+    ]
 
 
 def measured(subject: subjects.Subject) -> Note:

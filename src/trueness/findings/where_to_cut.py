@@ -162,8 +162,12 @@ def _how_chosen(subject: Subject) -> Note:
 
     constraints = " and ".join(map(repr, request.constraints))
     limits = f", subject to {constraints}" if constraints else ""
-    kept = isinstance(subject.checked, Validation) and sentences.kept(subject.checked)
-    if constraints and kept:
+    checked = subject.checked
+    if (
+        constraints
+        and isinstance(checked, Validation)
+        and sentences.kept_constraint_sentences(checked)
+    ):
         limits += " on new cases"
 
     best = "minimises" if request.minimizes else "maximises"

@@ -537,6 +537,7 @@ def constraint_of(
             raise InputError("A constraint needs a metric on one side.")
         return constraint_of(right, _MIRRORED[sign], metric_or_number)
     if isinstance(right, Metric):
+        # constants of both metrics go to the bound
         difference = metric_or_number - right
         return Constraint(difference - difference.constant, sign, -difference.constant)
 

@@ -364,6 +364,7 @@ class _Reader:
                 break
             name_parts.append(next_token.text)
 
+        # the longest name counts
         for n_parts in range(len(name_parts), 1, -1):
             joined_name = "_".join(name_parts[:n_parts]).lower()
             if SYNONYMS.get(joined_name, joined_name) in METRICS:

@@ -403,6 +403,7 @@ def _interval_at(
         low, high = _proportion_interval(cut, metric, evaluated, level)
         return ConfidenceInterval(low, high, WILSON)
 
+    # such as an odds ratio of 0 or infinity, which has no slope
     at_end_of_infinite_range = value in metric.range and math.inf in metric.range
     if math.isinf(value) or at_end_of_infinite_range:
         low, high = _range_within_rate_intervals(cut, metric, level)
@@ -505,6 +506,7 @@ def _interval_from_both_rates(
     recall_falls, recall_rises = _distances(recall, rates.recall)
     specificity_falls, specificity_rises = _distances(specificity, rates.specificity)
 
+    # both rates are of different cases, unless clusters or a map link them
     correlation = 0.0
     if cut.sample.observed.grouped is not None or cut.sample.imputation is not None:
         correlation = _correlation_of_parts(

@@ -94,6 +94,7 @@ def _formulas(numbers: Array, names: tuple[str, ...]) -> Array:
     formulas = []
     for number in numbers:
         code = number - 1
+        # the bits of a code are the flagged patterns
         flagged = code >> patterns & 1 == 1
         formulas.append(formula(patterns[flagged], names))
 

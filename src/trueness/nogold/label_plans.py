@@ -157,6 +157,7 @@ def expected_widths(panel: Panel, labels: int, width: float, numbers: Floats) ->
         )
 
     errors = np.array([error_with(n_labels) for n_labels in numbers])
+    # the width is proportional to the standard error
     return width * errors / error_with(labels)
 
 
@@ -579,6 +580,7 @@ def _simulated_study(
     labelled = rng.multinomial(labels, population.proportion)
     unlabelled = rng.multinomial(population.cases - labels, population.proportion)
     positive = rng.binomial(labelled, population.probability)
+    # patterns without a case are left out
     drawn = labelled + unlabelled > 0
 
     return center_verdicts(

@@ -360,9 +360,12 @@ def _find_posterior(model: LatentModel, n_particles: int, rng: Rng) -> Floats:
     )
     peak = _highest_peak(model, particles.point, rng)
     log_density = particles.log_ratio + log_standard_normal(particles.point)
+    # normal draws lie half their dimension below the peak on average: particles that
+    # reach up to it have found the posterior
     if peak.log_density[0] < log_density.max() + model.dim:
         return particles.point
 
+    # a needle that they missed: normal draws at the peak, with covariance I^-1
     root = np.linalg.inv(np.linalg.cholesky(peak.information[0])).T
     return np.asarray(peak.place + rng.standard_normal(point.shape) @ root.T)
 

@@ -276,9 +276,11 @@ def _shifts_of_map(expected: ExpectedCounts, assurance: float) -> list[float]:
     """Return how far all log odds may be off, by the error of the map."""
     variance_of_label = expected.chances * (1 - expected.chances)
     unknown = np.asarray(expected.observed.unknown, np.float64)
+    # how much the log odds of each case move the number of positives: p (1 - p)
     weights = unknown * variance_of_label
     weights = weights / max(float(weights.sum()), 1e-300)
     variance = expected.labels.map.error_variance(expected.observed.score, weights)
+    # a map that does not know its error is taken as it is
     if not math.isfinite(variance):
         return [0.0]
 

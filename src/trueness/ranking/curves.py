@@ -426,6 +426,7 @@ def partial_area_measure(
         x = _rates(tally.neg[None])
         y = _rates(tally.pos[None])
         inside = _area_inside(x, y, part_of_curve.fpr, part_of_curve.tpr)
+        # a negative moves the curve to the right, a positive upwards
         by_negatives = _pull_on_curve(x, -np.diff(y), inside) / tally.n_neg
         by_positives = _pull_on_curve(y, np.diff(x), inside) / tally.n_pos
         return MeasuredValue(

@@ -180,6 +180,7 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
 
     Both axes are probit axes, on which Gaussian scores give a straight line.
     """
+    # on axes of normal quantiles a binormal curve is a straight line
     end = float(ndtri(_RATE_AT_END))
     ticks = tuple((float(ndtri(rate)), f"{rate:g}") for rate in _RATES_AT_TICKS)
     x = Axis("x", "False positive rate", -end, end, ticks)

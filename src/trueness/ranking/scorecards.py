@@ -72,6 +72,7 @@ def gini(
     0.8333333333333333
     """
     area = auc(data, method=method, level=level, rng=rng, replicates=replicates)
+    # Somers' D of a score and a label: 2 AUC - 1
     return replace(
         area,
         value=2 * area.value - 1,

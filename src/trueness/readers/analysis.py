@@ -537,6 +537,7 @@ class DifferenceOfMeans(NamedTuple):
         if self.standard_error > 0:
             z = gap / self.standard_error
         else:
+            # without one, the quantile at which the interval reaches the bound
             z = rises_above_zero(
                 lambda z: self._half_width(z, upwards=upwards) - gap, 0.0, _LARGEST_Z
             )

@@ -305,6 +305,7 @@ def _label_of_each_case(cases: Array, case: Array, label: Array) -> Array:
     """Return which cases are positive; all readings of a case must agree on it."""
     positive = np.zeros(cases.size, dtype=bool)
     positive[case] = label
+    # the last reading of a case was kept: any other must agree with it
     contradicted = positive[case] != label
     if contradicted.any():
         first = cases[case[contradicted][0]]
@@ -327,6 +328,7 @@ def _cluster_of_each_case(
     _, number = _levels(cluster)
     of_case = np.zeros(cases.size, dtype=np.int64)
     of_case[case] = number
+    # the last reading of a case was kept: any other must agree with it
     contradicted = of_case[case] != number
     if contradicted.any():
         first = cases[case[contradicted][0]]

@@ -104,6 +104,7 @@ def _metric_at_threshold(metric: Metric, threshold: float) -> Endpoint:
         return float(metric_of(tp, fp, positives.size, negatives.size))
 
     def leave_one_out(positives: Floats, negatives: Floats) -> tuple[Floats, Floats]:
+        """Return the metric without each positive, then without each negative."""
         true_positive = positives >= threshold
         false_positive = negatives >= threshold
         tp = true_positive.sum()
@@ -117,10 +118,12 @@ def _metric_at_threshold(metric: Metric, threshold: float) -> Endpoint:
         )
 
     def recall_kernel(positives: Floats, negatives: Floats) -> Floats:
+        # (positives, negatives): the same in all pairs of a positive
         flagged = (positives >= threshold)[:, None] * 1.0
         return np.repeat(flagged, negatives.size, axis=1)
 
     def specificity_kernel(positives: Floats, negatives: Floats) -> Floats:
+        # (positives, negatives): the same in all pairs of a negative
         passed = (negatives < threshold)[None] * 1.0
         return np.repeat(passed, positives.size, axis=0)
 

@@ -281,6 +281,7 @@ def _components(
     that plus I (readers + Cov1 - Cov3), with I treatments.
     """
     if nested or n_treatments == 1:
+        # nested readers show no interaction of their own
         reader = squares.reader - errors.variance + errors.cov2
         interaction = 0.0
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from trueness._core.arrays import Floats
@@ -26,7 +28,7 @@ def forest_figure(answer: AcrossSites) -> Intervals:
     rows: dict[str, Estimate] = {
         name: estimate
         for name, estimate in answer.sites.items()
-        if estimate.value == estimate.value
+        if not math.isnan(estimate.value)
     }
     mean = None
     if answer.mean is not None and answer.prediction is not None:

@@ -336,4 +336,5 @@ def without_deferral_cost(objective: str | Metric) -> Metric | None:
     ]
     if not terms:
         return None
+    # from the first term on, since a metric cannot be added to 0
     return sum(terms[1:], terms[0]) + metric.constant

@@ -163,6 +163,7 @@ def _estimate_costs(
     for weight_of_positives, cut in zip(
         weight.tolist(), _cut_at(tally, lowest_flagged), strict=True
     ):
+        # C(w) = w FNR + (1 - w) FPR
         cost = (
             weight_of_positives * METRICS["fnr"]
             + (1 - weight_of_positives) * METRICS["fpr"]

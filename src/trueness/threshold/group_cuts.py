@@ -353,6 +353,7 @@ def _best_common_cut(
 
     place = _cuts.most_balanced(cuts_of_all, best)
     lowest_flagged = _cuts.interval_of(cuts_of_all.score, place)[1]
+    # how many rows of each group the common cut flags
     places = [int((group_cuts.score >= lowest_flagged).sum()) for group_cuts in cuts]
     return _CommonCut(
         threshold=_cuts.threshold_of(cuts_of_all.score, place),

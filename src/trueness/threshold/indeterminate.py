@@ -157,6 +157,7 @@ def indeterminate_results(
     requested = list(_SHOWN) if metrics is None else metrics
 
     def rate(among: str) -> Estimate:
+        # as if the rule flagged what is indeterminate
         is_indeterminate = rescored(verdicts, verdicts.score == DEFERRED)
         return estimates(is_indeterminate, 1.0, [METRICS[among]], level=level)[among]
 

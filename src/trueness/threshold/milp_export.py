@@ -181,6 +181,7 @@ def _with_constraints(
     bounds = [program.lower]
     for row in rows:
         weight_tp, weight_fp, constant = map(float, row)
+        # a TP + b FP + c >= 0
         weights_of_variables = weight_tp * program.tp + weight_fp * program.fp
         matrices.append(sparse.csr_array(weights_of_variables[None, :]))
         bounds.append(np.array([-constant]))
@@ -212,6 +213,7 @@ def _lp_lines(program: MilpProgram) -> Iterator[str]:
     yield "Subject To"
     matrix = program.matrix
     for row, bound in enumerate(program.lower.tolist()):
+        # rows of a compressed matrix lie one behind the other
         of_row = slice(matrix.indptr[row], matrix.indptr[row + 1])
         coefficients = matrix.data[of_row]
         places = matrix.indices[of_row]

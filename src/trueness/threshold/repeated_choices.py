@@ -168,6 +168,7 @@ def resampling_units(tally: Tally) -> ResamplingUnits:
     if clusters is not None:
         from scipy.sparse import csr_array
 
+        # clusters are drawn whole, with all their rows
         numbers = [np.ones(clusters.number, dtype=np.int64)]
         shape = (clusters.number, len(tally))
         negatives = clusters.counts[0]

@@ -43,7 +43,7 @@ def objective_of(text: str) -> str:
     return text_of(name)
 
 
-def limiting(point: OperatingPoint) -> list[str]:
+def limiting_constraint_sentences(point: OperatingPoint) -> list[str]:
     """Say which constraints the choice stops at; nothing where there is none."""
     if not point.binding:
         return []
@@ -52,7 +52,9 @@ def limiting(point: OperatingPoint) -> list[str]:
     return [f"Limiting constraint{plural}: {listed(texts)}."]
 
 
-def met(validation: Validation, below: float = math.inf) -> list[str]:
+def rarely_met_constraint_sentences(
+    validation: Validation, below: float = math.inf
+) -> list[str]:
     """Say how often repeated choices met each constraint, where that was too rare."""
     return [
         f"Chosen again on bootstrap samples, the threshold met {name} in "
@@ -62,7 +64,7 @@ def met(validation: Validation, below: float = math.inf) -> list[str]:
     ]
 
 
-def missed(validation: Validation) -> list[str]:
+def missed_constraint_sentences(validation: Validation) -> list[str]:
     """Say which constraints of one threshold new cases are expected to miss."""
     sentences = []
     for constraint, estimate in _expected_constraints(validation):
@@ -77,7 +79,7 @@ def missed(validation: Validation) -> list[str]:
     return sentences
 
 
-def kept(validation: Validation) -> list[str]:
+def kept_constraint_sentences(validation: Validation) -> list[str]:
     """Say which constraints new cases are expected to keep, and how badly at worst."""
     sentences = []
     for constraint, estimate in _expected_constraints(validation):
