@@ -128,6 +128,7 @@ _register_handlers(
         "metric_at": "trueness.threshold.rule",
         "not_a_function": "trueness._core.names",
         "not_here": "trueness._core.names",
+        "find_readings": "trueness.data.named_roles",
         "is_tie": "trueness.data.named_roles",
         "read_winners": "trueness.data.named_roles",
         "report_of": "trueness.reports",

@@ -188,3 +188,90 @@ def test_a_synonym_of_a_metric_is_that_metric():
 
     by_name = trueness.compare_metric(tests, "precision", method="leisenring")
     assert by_object.pairs[0].p_value == by_name.pairs[0].p_value
+
+
+class TestReaders:
+    def test_a_study_is_found(self):
+        study = pd.read_csv(trueness.samples.path("readers"))
+
+        found = trueness.reader_study(study)
+
+        named = trueness.reader_study(study, label="truth", score="rating")
+        assert found == named
+
+    def test_columns_of_other_words_are_found(self):
+        study = pd.read_csv(trueness.samples.path("readers"))
+        words = {"reader": "radiologist", "treatment": "modality", "case": "patient"}
+
+        renamed = trueness.reader_study(study.rename(columns=words))
+
+        assert renamed == trueness.reader_study(study)
+
+    def test_a_shell_finds_the_same(self):
+        found = answer("readers", "sample:readers")["result"]
+
+        named = ("--label", "truth", "--score", "rating")
+        assert found == answer("readers", "sample:readers", *named)["result"]
+
+
+class TestRatings:
+    WORDS = ("lo", "hi", "mid", "lo", "mid", "hi", "lo", "lo")
+    OTHERS = ("lo", "hi", "lo", "lo", "mid", "hi", "mid", "lo")
+
+    @pytest.mark.filterwarnings("ignore::trueness.CleanedWarning")
+    def test_words_are_categories(self):
+        numbers = {"lo": 2, "hi": 0, "mid": 1}
+        coded = [[numbers[w] for w in words] for words in (self.WORDS, self.OTHERS)]
+        expected = trueness.rater_agreement(*coded, method="cohen").value
+
+        frame = pd.DataFrame({"r1": self.WORDS, "r2": self.OTHERS})
+
+        assert trueness.rater_agreement(frame, method="cohen").value == expected
+        agreement = trueness.rater_agreement(self.WORDS, self.OTHERS, method="cohen")
+        assert agreement.value == expected
+
+    def test_their_order_is_said(self):
+        with pytest.warns(trueness.CleanedWarning, match="alphabetical order"):
+            trueness.rater_agreement(self.WORDS, self.OTHERS)
+
+    def test_a_rater_who_used_fewer_categories_is_a_rater(self):
+        ratings = {"a": [0, 1, 1, 0], "b": [0, 2, 1, 0], "c": [0, 1, 2, 0]}
+
+        panel = trueness.rater_agreement(ratings, method="fleiss")
+
+        named = trueness.rater_agreement(
+            ratings, method="fleiss", scores=["a", "b", "c"]
+        )
+        assert panel.value == named.value
+
+    def test_a_shell_finds_them(self, tmp_path):
+        pd.DataFrame({"a": [0, 1, 1, 0], "b": [0, 2, 1, 0]}).to_csv(
+            tmp_path / "r.csv", index=False
+        )
+
+        assert run("agree", tmp_path / "r.csv").exit_code == 0
+
+
+class TestWordsOfClasses:
+    @pytest.mark.parametrize(
+        "metric", ["accuracy", "balanced_accuracy", "kappa", "mcc"]
+    )
+    def test_a_metric_of_both_classes_needs_no_positive(self, metric):
+        truth = ["cat", "dog", "cat", "dog", "dog"]
+        predicted = ["cat", "cat", "cat", "dog", "dog"]
+
+        found = getattr(trueness, metric)(truth, predicted)
+
+        for positive in ("cat", "dog"):
+            named = getattr(trueness, metric)(truth, predicted, positive=positive)
+            assert found.value == pytest.approx(named.value)
+
+    def test_predictions_of_one_class_are_read(self):
+        truth = ["cat", "dog", "cat", "dog"]
+
+        assert trueness.accuracy(truth, ["cat"] * 4).value == 0.5
+        assert trueness.recall(truth, ["cat"] * 4, positive="dog").value == 0
+
+    def test_recall_asks_for_the_positive_class(self):
+        with pytest.raises(InputError, match="positive"):
+            trueness.recall(["cat", "dog", "cat"], ["cat", "cat", "dog"])

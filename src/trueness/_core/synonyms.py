@@ -582,7 +582,10 @@ WORDS: dict[str, tuple[str, ...]] = {
     "recall": ("sens", "ppa", "hit_rate", "detection_rate"),
     "fpr": ("false_positive_rate", "false_alarm_rate", "fall_out"),
     "fnr": ("false_negative_rate", "miss_rate"),
-    "flagged_rate": ("selection_rate", "demographic_parity", "alert_rate"),
+    "flagged_rate": (
+        *("selection_rate", "demographic_parity", "alert_rate", "impact_ratio"),
+        *("disparate_impact", "adverse_impact"),
+    ),
     "lr_positive": ("lr", "lr_plus", "likelihood_ratio", "positive_likelihood_ratio"),
     "lr_negative": ("lr", "lr_minus", "negative_likelihood_ratio"),
     "mcc": ("matthews", "phi_coefficient"),

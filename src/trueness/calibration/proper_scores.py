@@ -256,8 +256,7 @@ def clip_distance(clip: float | str) -> float:
         raise InputError(
             f"clip must be below 0.5, as a distance from 0 and 1; found {clip!r}.",
             option="clip",
-            choices=("scikit-learn",),
-            example="1e-6",
+            example=1e-6,
         )
     return distance
 

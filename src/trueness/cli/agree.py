@@ -6,19 +6,17 @@ from typing import Annotated
 
 import typer
 
-from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
 from trueness.cli._columns import count_panel
 from trueness.cli._file_data import ColumnRule, open_data
-from trueness.cli._source import open_source
-from trueness.data.column_roles import several_scores
+from trueness.data.column_roles import ratings_among
 from trueness.evals.raters import DISTANCES, METHODS
 from trueness.findings.verdict_tables import how_raters_agree
 
-RATINGS = ColumnRule("rater", several_scores, least=2, needs_label=False)
+RATINGS = ColumnRule("rater", ratings_among, least=2, needs_label=False)
 
 
 def agree_command(
@@ -65,18 +63,11 @@ def agree_command(
     if weights is not None:
         choice(weights, DISTANCES, "--weights")
 
-    if not rater:
-        raise InputError(
-            "Which columns hold the ratings? Name two raters or more.",
-            option="rater",
-            choices=tuple(open_source(file).types),
-        )
-
     data = open_data(
         RATINGS,
         file=file,
         label=None,
-        columns=rater,
+        columns=rater or (),
         count=count,
         cluster=cluster,
         level=level,

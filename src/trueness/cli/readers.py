@@ -14,11 +14,21 @@ from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
+from trueness.data.data_tables import DataTable
+from trueness.data.named_roles import READING_NAMES, column_called, find_readings
 from trueness.findings.systems import compared_by_readers
 from trueness.readers.covariances import COVARIANCES
 
+
+def one_reading(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the column of readings by its name, or the only one of scores."""
+    free = [column for column in table.kinds if column not in taken]
+    by_name = column_called(free, READING_NAMES["score"])
+    return one_score(table, taken) if by_name is None else (by_name,)
+
+
 # a row is a reading of a case by one reader
-READINGS = ColumnRule("score", one_score, rows_are_cases=False)
+READINGS = ColumnRule("score", one_reading, rows_are_cases=False)
 
 
 def readers_command(
@@ -26,14 +36,14 @@ def readers_command(
     label: options.Label = None,
     score: options.Score = None,
     reader: Annotated[
-        str, options.column("--reader", help="Column with the readers.")
-    ] = "reader",
+        str | None, options.column("--reader", help="Column with the readers.")
+    ] = None,
     treatment: Annotated[
-        str, options.column("--treatment", help="Column with the treatments.")
-    ] = "treatment",
+        str | None, options.column("--treatment", help="Column with the treatments.")
+    ] = None,
     case: Annotated[
-        str, options.column("--case", help="Column with the cases.")
-    ] = "case",
+        str | None, options.column("--case", help="Column with the cases.")
+    ] = None,
     metric: Annotated[
         str,
         typer.Option(
@@ -118,9 +128,12 @@ def readers_command(
     )
     request = data.request
     rating = request.scores[0]
+    named = {"reader": reader, "treatment": treatment, "case": case}
+    roles = find_readings(data.source.rows, named)
 
     with naming_rows_without_score(data), progress("Comparing", unit=""):
-        columns = [reader, treatment, case, str(request.label), rating]
+        design = {role: roles[role] for role in ("reader", "treatment", "case")}
+        columns = [*design.values(), str(request.label), rating]
         if cluster is not None:
             columns.append(cluster)
 
@@ -128,10 +141,8 @@ def readers_command(
             data.source.only(columns).to_arrow_table(),
             label=request.label,
             score=rating,
-            reader=reader,
-            treatment=treatment,
-            case=case,
             cluster=cluster,
+            **design,
             positive=request.positive,
             metric=metric,
             threshold=threshold,

@@ -289,7 +289,7 @@ def compare_groups(
     measure = statistic_or_metric(statistic)
     _options.choice(method, METHODS, "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
-    _cases.at_least_two([str(name) for name in data], "compare_groups")
+    _cases.at_least_two([str(name) for name in data], "compare_groups", "groups")
 
     names = list(data)
     tallies = {str(name): tally for name, tally in data.items()}

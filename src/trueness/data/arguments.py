@@ -34,6 +34,7 @@ from trueness.data.column_roles import (
     names_of,
     not_found,
     one_score,
+    ratings_among,
     several_scores,
     tests_among,
     unused_columns,
@@ -50,6 +51,7 @@ from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
 from trueness.data.named_roles import table_of
+from trueness.data.rating_words import coded_ratings
 from trueness.data.storage import are_counts
 from trueness.data.study_tables import has_study_tables, study_tables
 from trueness.data.total_rows import without_total_row
@@ -70,6 +72,8 @@ _WITHOUT_LABELS = frozenset(
 _ANSWERS_WITHOUT = frozenset({"evaluate", "best_threshold"})
 # analyses of sites, to which a 2x2 table is as good as its cases
 _OF_SITES = frozenset({"across_sites", "summary_roc"})
+# metrics that stay the same when the classes change places
+_SAME_FOR_BOTH_CLASSES = frozenset({"accuracy", "balanced_accuracy", "kappa", "mcc"})
 _ONE_SCORE = frozenset({"calibrate", "best_threshold", "check", "decile_table"})
 
 
@@ -135,17 +139,38 @@ def _of_arrays(
     """Count arrays of labels and scores; what follows them is left to the analysis."""
     if name == "rater_agreement" and _is_one_column(others):
         # as in cohen_kappa_score(y1, y2): ratings have no labels beside them
-        raters = {"rater 1": labels, "rater 2": others[0]}
+        raters = coded_ratings({"rater 1": labels, "rater 2": others[0]})
         return CountedArguments(panel(None, raters, **keywords), tuple(others[1:]))
 
     number = 1
     if takes != "tally" and not isinstance(others[0], Mapping):
         number = _leading_columns(others)
 
+    if name in _SAME_FOR_BOTH_CLASSES and keywords.get("positive") is None:
+        keywords |= _either_class(labels, others[0])
+
     scores, remarks = _scores(labels, others[:number], name, takes, keywords)
     count = panel if isinstance(scores, Mapping) else tally_in_place
     counts = count(labels, scores, **keywords)
     return CountedArguments(counts, tuple(others[number:]), remarks)
+
+
+def _either_class(labels: Any, predictions: Any) -> Words:
+    """Return one of two classes as positive, for a metric that treats both alike.
+
+    Nothing for numbers, and for known pairs such as yes and no.
+    """
+    classes: set[str] = set()
+    for values in (labels, predictions):
+        array = np.asarray(values)
+        if array.ndim != 1 or not cleaning.has_text(array):
+            return {}
+        classes |= {str(value) for value in array.tolist() if value is not None}
+
+    is_pair = len({cleaning.folded(value) for value in classes}) == 2
+    if not is_pair or cleaning.meaning(sorted(classes)) == "labels":
+        return {}
+    return {"positive": min(classes)}
 
 
 def _is_requirement(argument: object) -> bool:
@@ -417,12 +442,27 @@ def _of_table(
 
     if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
         names = [chosen] if isinstance(chosen, str) else chosen
+        if name == "rater_agreement":
+            data = _with_coded_ratings(data, names, keywords)
         return CountedArguments(
             panel(data, names, **keywords), other_arguments, remarks
         )
 
     counts = tally(data, score=chosen, **keywords)
     return CountedArguments(counts, other_arguments, remarks, str(chosen or ""))
+
+
+def _with_coded_ratings(data: Any, raters: Sequence[str], keywords: Words) -> Any:
+    """Return data whose ratings are numbers; as they are where none is a word."""
+    table = table_of(data)
+    if not any(table.kinds.get(column) == TEXT for column in raters):
+        return data
+
+    label = keywords.get("label")
+    others = [*_columns_with_other_roles(keywords), label]
+    named = [column for column in others if isinstance(column, str)]
+    columns = columns_of(data, list(dict.fromkeys([*raters, *named])))
+    return columns | coded_ratings({column: columns[column] for column in raters})
 
 
 def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
@@ -586,6 +626,8 @@ def _guess_for(name: str, takes: str) -> Guess:
     """Return how the scores of this analysis are found, where nobody names them."""
     if name in _OF_VERDICTS:
         return _tests
+    if name == "rater_agreement":
+        return ratings_among
     if name in _ONE_SCORE and takes != "panel":
         return one_score
     return several_scores

@@ -603,6 +603,33 @@ def read_verdicts(
     return verdicts
 
 
+def verdicts_of_one_word(
+    values: Array, labels: Array, positive: LabelValue
+) -> Array | None:
+    """Return 1 or 0 for results that are all one word, which labels have too.
+
+    None where there are other results, or where the labels do not tell.
+    """
+    if not (has_text(values) and has_text(labels)) or _columns.missing(values).any():
+        return None
+
+    results = {folded(value) for value in values.tolist()}
+    distinct = _columns.hashable(labels[~_columns.missing(labels)], "y_true")
+    if len(results) != 1 or not results < set(map(folded, distinct)):
+        return None
+
+    try:
+        code_of = label_words(distinct, positive, "y_true").code
+    except InputError:
+        return None
+
+    (result,) = results
+    codes = {code for value, code in code_of.items() if folded(value) == result}
+    if not codes <= {NEGATIVE, POSITIVE}:
+        return None
+    return np.full(values.size, float(codes == {POSITIVE}))
+
+
 def ask_for_positive(values: Array, what: str) -> None:
     """Stop at two words that are no known pair: which of them is positive?"""
     present = values[~_columns.missing(values)].tolist()

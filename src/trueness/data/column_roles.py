@@ -428,6 +428,28 @@ def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     return tuple(column for column in _free(table, taken) if is_test(table, column))
 
 
+def ratings_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the columns of a few numbers or words of one scale, which raters gave."""
+    ratings = []
+    for column in _free(table, taken):
+        is_label = plain_name(column) in LABEL_NAMES
+        is_readable = table.kinds[column] in (WHOLE, REAL, TRUTH, TEXT)
+        if is_label or not is_readable or not table.distinct(column, 1):
+            continue
+        if len(table.distinct(column, MOST_READINGS)) <= MOST_READINGS:
+            ratings.append(column)
+
+    # words beside numbers are groups, and no ratings
+    numbers = [column for column in ratings if table.kinds[column] != TEXT]
+    if 0 < len(numbers) < len(ratings):
+        verdicts = [c for c in ratings if c in numbers or is_test(table, c)]
+        ratings = verdicts if len(numbers) > 1 else ratings
+
+    if len(ratings) >= 2:
+        return tuple(ratings)
+    raise not_found("Which columns hold the ratings?", table, "scores", taken)
+
+
 def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the columns of 0 and 1, without that of the labels of a few cases."""
     some_labels = label_of_some(table)

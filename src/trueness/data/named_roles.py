@@ -19,6 +19,7 @@ from trueness._core.checks.words import listing
 from trueness._core.imports import is_of_library
 from trueness.data.cleaning import folded
 from trueness.data.column_roles import (
+    LABEL_NAMES,
     NODE_NAMES,
     FrameTable,
     count_column,
@@ -47,6 +48,14 @@ SYSTEM_NAMES = (
 )
 SITE_NAMES = ("site", "site_id", "centre", "center", "hospital", "clinic", "study")
 WINNER_NAMES = ("winner", "preference", "preferred", "better")
+# columns of a study of readers
+READING_NAMES = {
+    "reader": ("reader", "reader_id", "radiologist", "pathologist", "observer"),
+    "treatment": ("treatment", "modality", "technique"),
+    "case": ("case", "case_id", "patient", "patient_id", "image", "image_id"),
+    "label": LABEL_NAMES,
+    "score": ("score", "rating", "reading", "confidence"),
+}
 # columns of the two systems that were compared
 PAIRS_OF_SYSTEMS = (
     ("first", "second"),
@@ -181,6 +190,18 @@ def find_winners(
         if first in by_name and second in by_name:
             return WinnerRoles(winner, by_name[first], by_name[second])
     return WinnerRoles(winner, None, None)
+
+
+def find_readings(data: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a study of readers by role; of those not named, by name."""
+    columns: Collection[str] = () if data is None else column_names(data)
+
+    roles = {}
+    for role, names in READING_NAMES.items():
+        by_name = role if role in columns else column_called(columns, names)
+        by_name = by_name or role
+        roles[role] = by_name if named.get(role) is None else named[role]
+    return roles
 
 
 def site_column(data: Any) -> str | None:

@@ -195,6 +195,10 @@ def _count_columns(
     if any(on_device(values) for values in columns.values()):
         return _count_on_device(labels, columns, request)
 
+    columns = {
+        name: _verdicts_or_scores(labels, values, request.positive)
+        for name, values in columns.items()
+    }
     scores = {
         name: read_scores(
             values,
@@ -213,6 +217,22 @@ def _count_columns(
 
     positive = cleaning.positive_of_labels(labels, columns, request.positive)
     return count_columns(labels, scores, replace(request, positive=positive))
+
+
+def _verdicts_or_scores(
+    labels: ColumnOrFrame | None, values: Column, positive: LabelValue
+) -> Column:
+    """Return 1 or 0 where all results are one word of the labels, else the column."""
+    if labels is None or is_frame(labels):
+        return values
+
+    results = column(values, "y_score")
+    if not cleaning.has_text(results):
+        return values
+    verdicts = cleaning.verdicts_of_one_word(
+        results, column(labels, "y_true"), positive
+    )
+    return values if verdicts is None else verdicts
 
 
 def _check_scores_of_engine(

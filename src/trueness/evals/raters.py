@@ -91,7 +91,7 @@ def rater_agreement(
     """
     level = _options.fraction(level, "level")
     coefficient_method = METHODS[_options.choice(method, METHODS, "method")]
-    _cases.at_least_two(data.names, "rater_agreement")
+    _cases.at_least_two(data.names, "rater_agreement", "raters")
 
     if method == "cohen":
         _check_two_raters(data)

@@ -180,8 +180,9 @@ def reader_study(
         Confidence level of the intervals.
     **columns
         ``reader``, ``treatment``, ``case``, ``label``, ``score``: the columns, where
-        these have other names. ``positive``: the positive label, where labels are not 0
-        and 1. ``cluster``, such as the patient, where cases (lesions, regions) of one
+        they have other names than these or ``truth``, ``rating``, ``modality``.
+        ``positive``: the positive label, where labels are not 0 and 1. ``cluster``,
+        such as the patient, where cases (lesions, regions) of one
         cluster are not independent.
 
     Examples

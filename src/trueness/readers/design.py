@@ -22,6 +22,10 @@ from trueness._core.imports import HigherFunction
 COLUMNS_OF: HigherFunction[Callable[[object, list[str]], dict[str, Array]]] = (
     HigherFunction("columns_of")
 )
+# the columns of the roles that were not named, by their usual names
+FIND_READINGS: HigherFunction[Callable[[Any, Mapping[str, Any]], dict[str, Any]]] = (
+    HigherFunction("find_readings")
+)
 COLUMN: HigherFunction[Callable[[Any, str], Array]] = HigherFunction("column")
 
 # what the columns of the data hold; the first three name the levels of the design
@@ -203,7 +207,7 @@ def _columns_by_role(
     data: Frame | None, arguments: Mapping[str, Any]
 ) -> dict[str, Array]:
     """Return the columns by role: named columns of the data, or arrays."""
-    sources = {role: arguments.get(role, role) for role in ROLES}
+    sources = FIND_READINGS.load()(data, arguments)
     if arguments.get(CLUSTER) is not None:
         sources[CLUSTER] = arguments[CLUSTER]
     names = [source for source in sources.values() if isinstance(source, str)]

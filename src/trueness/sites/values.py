@@ -45,7 +45,7 @@ from trueness.inference.intervals import PROPORTION, Ends, normal_quantile
 from trueness.inference.jackknife import Statistic, evaluate_statistic
 from trueness.inference.sample import apply_design
 from trueness.metrics.algebra import Metric, depends_on_prevalence
-from trueness.metrics.definitions import by_name
+from trueness.metrics.definitions import METRICS, by_name
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import (
     Cut,
@@ -95,7 +95,7 @@ def statistic_by_name(name: str) -> Statistic | Metric:
         # a metric keeps the name that was typed: sensitivity, not recall
         return by_name(name) or read_metric(name)
     except InputError:
-        known = nearest(name, STATISTICS)
+        known = nearest(name, [*STATISTICS, *METRICS])
         advice = known or (
             f" Measures without a threshold are {listing(STATISTICS, 9)}; the others "
             "are metrics."

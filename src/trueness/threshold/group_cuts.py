@@ -296,7 +296,7 @@ def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
             example="COLUMN",
         )
 
-    _cases.at_least_two([str(name) for name in groups], "group_thresholds")
+    _cases.at_least_two([str(name) for name in groups], "group_thresholds", "groups")
     for name, tally in groups.items():
         _cases.one_classifier(tally, "group_thresholds")
         _cases.both_classes(tally, f"group_thresholds of {name!r}")

@@ -99,13 +99,16 @@ def some_labels(tally: ClassCounts, analysis: str) -> None:
         both_classes(tally, analysis)
 
 
-def at_least_two(names: Sequence[str], analysis: str) -> None:
+def at_least_two(
+    names: Sequence[str], analysis: str, what: str = "classifiers"
+) -> None:
     """Stop a comparison of one with itself."""
     if len(names) < 2:
+        example = PythonCode('trueness.panel(y_true, {"a": a, "b": b})')
         raise InputError(
-            f"{analysis} needs at least two classifiers; found "
-            f"{listing(names) or 'none'}.",
-            example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
+            f"{analysis} needs at least two {what}; found {listing(names) or 'none'}.",
+            option=None if what == "classifiers" else "by",
+            example=example if what == "classifiers" else "COLUMN",
         )
 
 

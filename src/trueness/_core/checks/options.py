@@ -61,6 +61,7 @@ def known_options(
 
 # what stands between the brackets of calls whose arguments are often typed wrongly
 _EXAMPLES = {
+    "at_horizon": "time, event, horizon=5",
     "at_prevalence": "map, 0.5, 0.01",
     "check": 'data, "auc >= 0.8"',
     "compare": "data, statistic=trueness.brier",
@@ -69,11 +70,14 @@ _EXAMPLES = {
     "cost_rate": "fp=1, fn=5",
     "cross_validate": "model, X, y",
     "estimate": "data, statistic=trueness.brier",
+    "leaves": "y_true, tree.apply(X)",
     "net_benefit": "odds=0.25)(data, threshold=0.2",
     "panel": 'frame, label="y", scores=["a", "b"]',
     "plan_auc": "auc=0.8, half_width=0.05",
     "plan_auc_difference": "first=0.85, second=0.8, power=0.8",
+    "plan_rate": "recall=0.9, half_width=0.05",
     "tally": 'frame, label="y", score="p"',
+    "watch": '"auc", at_least=0.8',
 }
 
 
