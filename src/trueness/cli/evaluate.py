@@ -62,10 +62,12 @@ def evaluate_command(
     more_files: options.MoreFiles = None,
     label: options.Label = None,
     score: options.Scores = None,
-    at: Annotated[
+    threshold: Annotated[
         float | None,
         options.number(
-            "--at", metavar="SCORE", help="Threshold in use: adds every metric there."
+            "--threshold",
+            metavar="SCORE",
+            help="Threshold in use: adds every metric there.",
         ),
     ] = None,
     margin: options.Margin = None,
@@ -191,7 +193,7 @@ def evaluate_command(
     with naming_rows_without_score(data):
         if indeterminate is not None:
             return _evaluate_indeterminate(data, indeterminate)
-        answer = _evaluate(data, threshold=at, margin=margin, method=method)
+        answer = _evaluate(data, threshold=threshold, margin=margin, method=method)
 
     if follow_up is None:
         return answer
@@ -298,7 +300,7 @@ def _evaluate(
             groups = _count_groups(data)
 
     request = replace(
-        data.request, at=threshold, margin=margin, classes=bool(score_of_class)
+        data.request, threshold=threshold, margin=margin, classes=bool(score_of_class)
     )
     first_tally = next(iter(tallies.values()))
     if has_no_labels(first_tally):

@@ -67,10 +67,10 @@ def report_command(
     guarantee: options.Guarantee = None,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
-    at: Annotated[
+    threshold: Annotated[
         str | None,
         typer.Option(
-            "--at",
+            "--threshold",
             metavar="RULE",
             help="Threshold in use, or a rule that --save of threshold has written.",
         ),
@@ -203,7 +203,7 @@ def report_command(
             guarantee,
             cost,
             prevalence,
-            at,
+            threshold,
             by,
             site,
         )
@@ -218,7 +218,7 @@ def report_command(
                     maximize=maximize,
                     minimize=minimize,
                     subject_to=subject_to,
-                    at=at,
+                    threshold=threshold,
                     by=by,
                     site=site,
                 )
@@ -233,7 +233,7 @@ def report_command(
                 subject_to=tuple(subject_to or ()),
                 guarantee=guarantee,
                 cost=cost,
-                at=read_rule(at),
+                threshold=read_rule(threshold),
                 margin=margin,
                 calibrator=calibrate,
                 half_width=half_width,
@@ -252,7 +252,7 @@ def report_command(
 
     published = None
     if evidence:
-        published = _evidence(counts, threshold=read_rule(at), title=page.title)
+        published = _evidence(counts, threshold=read_rule(threshold), title=page.title)
 
     tell(cleaned)
     page = with_remarks(with_cleaned(page, cleaned), data.request.remarks)

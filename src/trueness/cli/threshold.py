@@ -73,10 +73,10 @@ def threshold_command(
     subject_to: options.SubjectTo = None,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
-    at: Annotated[
+    threshold: Annotated[
         str | None,
         typer.Option(
-            "--at",
+            "--threshold",
             metavar="RULE",
             help=(
                 "Evaluate this threshold, or a rule that --save wrote, instead of "
@@ -113,7 +113,7 @@ def threshold_command(
         typer.Option(
             "--save",
             metavar="FILE",
-            help="Save the rule that was chosen; --at and trueness sql --rule read it.",
+            help="Save the chosen rule, for --threshold and trueness sql --rule.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -196,7 +196,7 @@ def threshold_command(
         maximize=maximize,
         minimize=minimize,
         subject_to=tuple(subject_to or ()),
-        at=read_rule(at),
+        threshold=read_rule(threshold),
         auc=auc,
         validate=validate,
         guarantee=guarantee,
@@ -278,7 +278,7 @@ def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any
             rng=request.rng,
         )
 
-    if request.at is not None:
+    if request.threshold is not None:
         return plots.roc.figure_data(tally)
     if choice.rule.defers or request.pair_goal is not None:
         return plots.zones.figure_data(tally, choice)
@@ -302,7 +302,7 @@ def read_rule(text: str | None) -> float | Rule | None:
         raise InputError(
             "The threshold must be a number, or the file of a saved rule; found "
             f"{text!r}.",
-            option="at",
+            option="threshold",
             example=0.5,
         )
 

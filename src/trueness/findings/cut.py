@@ -108,7 +108,7 @@ def find_cut(
             example="COLUMN",
         )
 
-    if request.at is not None:
+    if request.threshold is not None:
         return _given(t, request, groups or {})
     if request.for_groups:
         return _of_groups(t, groups or {}, request)
@@ -128,14 +128,14 @@ def _fits(request: Request) -> None:
         request.validate,
         request.guarantee,
     )
-    if request.at is not None and any(chosen):
+    if request.threshold is not None and any(chosen):
         raise InputError(
             "With a given threshold there is nothing to choose. Leave out objective, "
             "constraints, validation and guarantee.",
-            option="at",
+            option="threshold",
         )
 
-    if request.at is not None and isinstance(request.prevalences, tuple):
+    if request.threshold is not None and isinstance(request.prevalences, tuple):
         raise InputError(
             "A given threshold needs one prevalence; found a range.",
             option="prevalence",
@@ -143,14 +143,14 @@ def _fits(request: Request) -> None:
         )
 
     several = request.for_groups or request.pair_goal is not None
-    if request.at is None and request.prevalences is not None and several:
+    if request.threshold is None and request.prevalences is not None and several:
         raise InputError(
             "A range of prevalences is for one threshold; found an objective or a "
             "constraint of several. Name one prevalence.",
             option="prevalence",
         )
 
-    other = request.at is not None or request.guarantee is not None or several
+    other = request.threshold is not None or request.guarantee is not None or several
     if request.method != SWEEP and other:
         raise InputError(
             f"The method {request.method!r} chooses one threshold for all cases. Leave "
@@ -269,7 +269,7 @@ def _notes_of_validation(checked: Validation) -> list[Note]:
 
 def _without_labels(t: Tally, request: Request) -> CutFinding:
     """Choose by capacity, or by an AUC and a prevalence that are known; else refuse."""
-    if request.at is not None:
+    if request.threshold is not None:
         return _flagged_at(t, request)
 
     goal = request.goal_as_stated
@@ -341,13 +341,13 @@ def _asks_for_capacity(goal: ThresholdGoal) -> bool:
 
 def _flagged_at(t: Tally, request: Request) -> CutFinding:
     """Say how many cases a given threshold flags; nothing else is known."""
-    _, threshold = rule_of(request.at).cuts()
+    _, threshold = rule_of(request.threshold).cuts()
     proportion = flagged_rate(t, threshold, request.level)
     flagged = float(t.unknown[t.score >= threshold].sum())
     cut = numbers.cut_text(threshold)
 
     return _answer_about_cut(
-        rule_of(request.at),
+        rule_of(request.threshold),
         t,
         [note("flagged of all", cut=cut, flagged=flagged, n=t.n)],
         [
@@ -467,14 +467,14 @@ def _for_prevalence(t: Tally) -> tuple[Note, ...]:
 def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFinding:
     """Evaluate a threshold, or a rule, that was chosen beforehand."""
     both_classes(t, "threshold")
-    rule = rule_of(request.at)
+    rule = rule_of(request.threshold)
     data: Tally | dict[str, Tally] = t
     if rule.groups:
         data = {group: groups[group] for group in groups if group in rule.groups}
 
     evaluated: Any = at_threshold(data, rule, level=request.level)
     share = t.design.prevalence
-    code = "flagging" if isinstance(request.at, float) else "by rule"
+    code = "flagging" if isinstance(request.threshold, float) else "by rule"
     tables = [_matrix(evaluated.confusion), _metrics(evaluated.metrics)]
 
     if rule.groups:

@@ -127,7 +127,7 @@ def at_the_cut(subject: Subject) -> Finding:
 
     if is_given:
         where = "at the threshold"
-        if request.at is not None:
+        if request.threshold is not None:
             where = "at the given threshold"
 
     caption = f"{best.name} {where} {cut_of(best.point)}"
@@ -153,8 +153,8 @@ def at_the_cut(subject: Subject) -> Finding:
 def _how_chosen(subject: Subject) -> Note:
     """Say by what the threshold was chosen, and within which constraints."""
     request = subject.request
-    if request.at is not None:
-        return note("given", at=request.at)
+    if request.threshold is not None:
+        return note("given", cut=request.threshold)
 
     objective = sentences.objective_of(" youden")
     if request.stated_goal:
@@ -393,7 +393,7 @@ def _any_cost(subject: Subject) -> Figure:
         cost_figures.cost_curve_figure,
         subject.tallies,
         level=level,
-        at=np.linspace(0, 1, POINTS),
+        cost_weights=np.linspace(0, 1, POINTS),
     )
     picture = figure(
         "Cost for every cost ratio",
@@ -440,7 +440,7 @@ def _benefit(subject: Subject) -> Figure | None:
 
     tallies = {m.name: m.tally for m in subject.models if m.name in thresholds_of}
     data = cost_figures.decision_figure(
-        tallies, level=subject.request.level, at=thresholds_of
+        tallies, level=subject.request.level, thresholds_of=thresholds_of
     )
     first = subject.steps[0]
     prevalence = first.share

@@ -182,7 +182,7 @@ def fewer(panel: Panel, rng: Seed, max_rows: int = 0) -> tuple[Panel, str]:
 def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
     """Say who is best, by what, and whether that is sure."""
     best, second, *_ = subject.models
-    by_goal = subject.request.stated_goal and subject.request.at is None
+    by_goal = subject.request.stated_goal and subject.request.threshold is None
     same_area = [m.name for m in subject.models if m.auc.value == best.auc.value]
 
     if by_goal:
@@ -221,7 +221,7 @@ def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
 
 def _each(subject: Subject) -> Table:
     """Return the AUC of each, and its best threshold with the objective there."""
-    if subject.request.at is not None:
+    if subject.request.threshold is not None:
         rows = [(model.name, model.auc) for model in subject.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
 
