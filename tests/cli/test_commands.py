@@ -265,7 +265,7 @@ def test_combine_writes_rows_and_a_combiner(tmp_path):
     assert frame["combined"].tolist() == again.tolist()
     combined = trueness.auc(frame, label="virus", score="combined").value
     assert combined > found["alone"]["forest"]["value"]
-    fidel, best = found["out_of_sample"]["fidel"], found["against"]
+    fidel, best = found["out_of_sample"]["fidel"], found["reference"]
     apart = fidel["auc"]["value"] - found["alone_in_folds"][best]["value"]
     assert apart == pytest.approx(fidel["gain"]["value"], abs=1e-12)
 

@@ -31,7 +31,7 @@ def of_first():
     """Compare the first classifier with itself, in two folds."""
     panel = trueness.simulate_panel(200, 80, [0.7, 0.75], rng=1)
     comparison = trueness.compare_combiners(
-        panel, combiners={"first": take_first}, against="first", folds=2
+        panel, combiners={"first": take_first}, reference="first", folds=2
     )
     return panel, comparison
 
@@ -98,7 +98,7 @@ def test_the_same_seed_gives_the_same_comparison(of_four):
 
 
 def test_a_comparison_of_combiners_is_shown(of_four):
-    assert "difference to best-single" in repr(of_four)
+    assert "difference from best-single" in repr(of_four)
     table = of_four.to_frame("dict")
     assert list(table["combiner"]) == list(trueness.COMBINERS)
 
@@ -174,7 +174,7 @@ def test_own_combiners_are_compared():
     own = {"first": take_first, "woc": trueness.wisdom_of_crowds}
 
     comparison = trueness.compare_combiners(
-        TWO, combiners=own, against="first", folds=3, rng=0
+        TWO, combiners=own, reference="first", folds=3, rng=0
     )
 
     assert set(comparison.auc) == {"first", "woc"}
@@ -183,7 +183,7 @@ def test_own_combiners_are_compared():
 
 def test_combiners_are_chosen_by_name():
     comparison = trueness.compare_combiners(
-        TWO, combiners=["fidel"], against="fidel", rng=0
+        TWO, combiners=["fidel"], reference="fidel", rng=0
     )
 
     assert list(comparison.auc) == ["fidel"]
@@ -209,7 +209,7 @@ FEW_POSITIVES = trueness.simulate_panel(20, 3, [0.6, 0.8], rng=3)
     [
         ({}, "5 folds need 5 cases of each class"),
         ({"combiners": ["fidle"]}, "combiners must be one of"),
-        ({"against": "best"}, "against must be one of"),
+        ({"reference": "best"}, "reference must be one of"),
     ],
 )
 def test_errors(options, message):

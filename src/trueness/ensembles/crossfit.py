@@ -44,8 +44,8 @@ class CombinerComparison(Record):
     Attributes
     ----------
     auc, difference : mapping from name to Estimate
-        Mean out-of-sample AUC over the folds; its difference from that of ``against``.
-    against, folds, n_pos, n_neg
+        Mean out-of-sample AUC over the folds; its difference from the ``reference``.
+    reference, folds, n_pos, n_neg
         The combiner that the others are compared with; numbers of folds, positives and
         negatives.
     single, single_over_folds : mapping from name to Estimate
@@ -54,13 +54,13 @@ class CombinerComparison(Record):
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float
-        One-sided p-value of "better than ``against`` and every classifier alone": the
+        One-sided p-value of "better than the reference and every classifier alone": the
         largest of the paired tests, adjusted for the number of combiners (Holm).
     """
 
     auc: Mapping[str, Estimate]
     difference: Mapping[str, Estimate]
-    against: str
+    reference: str
     folds: int
     n_pos: int
     n_neg: int
@@ -71,13 +71,13 @@ class CombinerComparison(Record):
 
     def best(self) -> str:
         """Return the combination with the highest AUC; one classifier alone is none."""
-        combined = [name for name in self.auc if name != self.against] or [*self.auc]
+        combined = [name for name in self.auc if name != self.reference] or [*self.auc]
         return max(combined, key=lambda name: self.auc[name].value)
 
     def sentence(self, name: str | None = None) -> str:
         """Return in a sentence how a combiner (the best by default) compares."""
         name = self.best() if name is None else name
-        if name == self.against:
+        if name == self.reference:
             return "No combination beats the best single classifier."
 
         gains = self.gain[name]
@@ -117,7 +117,9 @@ class CombinerComparison(Record):
 
     def __repr__(self) -> str:
         """One line a combiner: AUC, and difference to the one compared with."""
-        lines = [f"Out-of-sample AUC, {self.folds} folds; difference to {self.against}"]
+        lines = [
+            f"Out-of-sample AUC, {self.folds} folds; difference from {self.reference}"
+        ]
         width = max(len(name) for name in self.auc)
         for name, area in self.auc.items():
             difference = self.difference[name]
@@ -148,7 +150,7 @@ def compare_combiners(
     data: Panel,
     *,
     combiners: Mapping[str, Combiner] | Sequence[str] | None = None,
-    against: str = "best-single",
+    reference: str = "best-single",
     folds: int = 5,
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
@@ -165,9 +167,9 @@ def compare_combiners(
     ----------
     data
         Outputs of classifiers on labelled cases that they were not trained on.
-    combiners, against
+    combiners, reference
         ``combiners``: names from ``trueness.COMBINERS`` (all when None), or a mapping
-        from name to a function from panel to map. ``against``: the one whose AUC is
+        from name to a function from panel to map. ``reference``: the one whose AUC is
         subtracted in ``difference``.
     folds
         Number of folds; each class needs as many cases.
@@ -181,7 +183,7 @@ def compare_combiners(
     (True, 0.0)
     """
     combiner_by_name = _read_combiners(combiners)
-    against = _options.choice(against, combiner_by_name, "against")
+    reference = _options.choice(reference, combiner_by_name, "reference")
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
     _cases.both_classes(data, "compare_combiners")
@@ -202,7 +204,7 @@ def compare_combiners(
 
     contrasts = {
         name: _contrast_combiner(
-            measured, place, against=combiner_places[against], single=single_places
+            measured, place, reference=combiner_places[reference], single=single_places
         )
         for name, place in combiner_places.items()
     }
@@ -212,7 +214,7 @@ def compare_combiners(
             name: _estimate_of_difference(contrast.to_base, level)
             for name, contrast in contrasts.items()
         },
-        against=against,
+        reference=reference,
         folds=folds,
         n_pos=data.n_pos,
         n_neg=data.n_neg,
@@ -220,7 +222,7 @@ def compare_combiners(
             name: auc(data.observed(name)[name], level=level) for name in data.names
         },
         gain={name: contrast.gains(level) for name, contrast in contrasts.items()},
-        p_value=_adjusted_p_values(contrasts, against),
+        p_value=_adjusted_p_values(contrasts, reference),
         single_over_folds={
             name: measured.estimate(k) for name, k in single_places.items()
         },
@@ -242,23 +244,23 @@ class _Contrasts(NamedTuple):
 
 
 def _contrast_combiner(
-    measured: MeasuredFolds, place: int, *, against: int, single: Mapping[str, int]
+    measured: MeasuredFolds, place: int, *, reference: int, single: Mapping[str, int]
 ) -> _Contrasts:
     """Return the differences of one combiner to the base and to each classifier."""
     to_single = {
         classifier: measured.contrast(place, other)
         for classifier, other in single.items()
     }
-    return _Contrasts(measured.contrast(place, against), to_single)
+    return _Contrasts(measured.contrast(place, reference), to_single)
 
 
 def _adjusted_p_values(
-    contrasts: Mapping[str, _Contrasts], against: str
+    contrasts: Mapping[str, _Contrasts], reference: str
 ) -> dict[str, float]:
     """Return the p-value of each advantage, adjusted for the number of combiners."""
     p_values = {}
     for name, contrast in contrasts.items():
-        if name != against:
+        if name != reference:
             # it must be better than all of them: the largest of the p-values
             differences = [contrast.to_base, *contrast.to_single.values()]
             p_values[name] = max(
@@ -266,7 +268,7 @@ def _adjusted_p_values(
             )
 
     adjusted = holm(list(p_values.values()))
-    return {against: 1.0, **dict(zip(p_values, adjusted, strict=True))}
+    return {reference: 1.0, **dict(zip(p_values, adjusted, strict=True))}
 
 
 def _estimate_of_difference(difference: Difference, level: float) -> Estimate:

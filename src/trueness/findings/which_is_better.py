@@ -369,7 +369,7 @@ def combined(
     # the combiner that all are compared with is no combination of its own
     areas = {}
     for name, area in comparison.auc.items():
-        if name != comparison.against:
+        if name != comparison.reference:
             areas[name] = area
 
     gains = {}
@@ -412,7 +412,7 @@ def combined(
             "alone_in_folds": {
                 m.key: comparison.single_over_folds[m.key] for m in subject.models
             },
-            "against": best.key,
+            "reference": best.key,
             "folds": comparison.folds,
         },
         answer=(
