@@ -93,7 +93,7 @@ def test_the_gate_and_the_verdict_agree_on_the_margin(factor):
     verdict = calibration_verdict(t, margin=margin)
     gate = trueness.check(t, [f"calibration_error <= {margin!r}"])
 
-    within_margin = verdict.code in ("calibrated", "close")
+    within_margin = verdict.verdict in ("calibrated", "close")
 
     assert within_margin == bool(gate) == (factor > 1)
 
@@ -110,7 +110,7 @@ def test_the_gate_and_the_verdict_agree_on_the_margin(factor):
 def test_test_and_margin_decide(n, power, code):
     verdict = calibration_verdict(*draw_cases(n, 3, power))
 
-    assert verdict.code == code
+    assert verdict.verdict == code
     assert (verdict.p_value < 0.05) == (code in ("close", "miscalibrated"))
     assert (verdict.bound <= verdict.margin) == (code in ("close", "calibrated"))
     assert str(verdict).splitlines()[0] == verdict.sentences[0]
@@ -160,11 +160,11 @@ def test_no_place_is_blamed_where_nothing_was_found():
 def test_calibrated_is_said_with_the_number_of_cases_that_was_asked_for():
     few = calibration_verdict(*draw_cases(300, 3))
 
-    assert few.code == "undecided"
+    assert few.verdict == "undecided"
     assert f"about {few.cases_needed:,.0f} such cases" in few.sentences[-1]
 
     n = int(few.cases_needed)
-    codes = [calibration_verdict(*draw_cases(n, seed)).code for seed in range(40)]
+    codes = [calibration_verdict(*draw_cases(n, seed)).verdict for seed in range(40)]
 
     assert 0.6 <= codes.count("calibrated") / 40 <= 0.98
 
@@ -175,7 +175,7 @@ def test_a_smaller_margin_needs_more_cases():
     wide = calibration_verdict(t, margin=0.1)
     narrow = calibration_verdict(t, margin=0.02)
 
-    assert (wide.code, narrow.code) == ("calibrated", "undecided")
+    assert (wide.verdict, narrow.verdict) == ("calibrated", "undecided")
     assert narrow.cases_needed == pytest.approx(25 * wide.cases_needed, rel=0.1)
 
 
@@ -192,8 +192,8 @@ def test_the_margin_of_a_rare_class_is_a_fifth_of_it():
     verdict = calibration_verdict(t)
 
     assert verdict.margin == pytest.approx(0.002)
-    assert verdict.code == "miscalibrated"
-    assert calibration_verdict(t, margin=0.01).code == "close"
+    assert verdict.verdict == "miscalibrated"
+    assert calibration_verdict(t, margin=0.01).verdict == "close"
 
 
 def test_few_cases_with_high_scores_have_bins_of_their_own():
@@ -205,22 +205,22 @@ def test_few_cases_with_high_scores_have_bins_of_their_own():
 
     verdict = calibration_verdict(label, score)
 
-    assert verdict.code == "miscalibrated"
+    assert verdict.verdict == "miscalibrated"
     assert verdict.p_value < 1e-6
-    assert verdict.worst.share.value > verdict.worst.score + 0.3
+    assert verdict.worst.proportion.value > verdict.worst.score + 0.3
 
 
 def test_what_was_impossible_has_happened():
     verdict = calibration_verdict(Tally([1.0, 0.0], neg=[0, 5000], pos=[5000, 1]))
 
     assert verdict.p_value == 0
-    assert verdict.code == "close"
+    assert verdict.verdict == "close"
 
 
 def test_certain_and_right_is_no_proof():
     verdict = calibration_verdict(Tally([1.0, 0.0], neg=[0, 20], pos=[20, 0]))
 
-    assert verdict.code == "undecided"
+    assert verdict.verdict == "undecided"
     assert math.isnan(verdict.p_value)
 
 

@@ -307,7 +307,7 @@ def test_there_is_one_verdict_on_calibration(name, answers_to, tmp_path):
         counts = tally(name, score)
         is_probability = counts.score[-1] >= 0 and counts.score[0] <= 1
         if is_probability:
-            expected = trueness.calibration_verdict(counts).code
+            expected = trueness.calibration_verdict(counts).verdict
             assert verdicts[score] == {expected}
         else:
             assert score not in verdicts

@@ -46,7 +46,7 @@ class CalibrationPlace(Record):
     low, high, score : float
         The lowest and the highest of these scores, and their mean, which is the
         proportion of positives that they state.
-    share : Estimate
+    proportion : Estimate
         The proportion of positives that they have, with an interval that holds for all
         places at once (Bonferroni).
     cases : float
@@ -56,13 +56,13 @@ class CalibrationPlace(Record):
     low: float
     high: float
     score: float
-    share: Estimate
+    proportion: Estimate
     cases: float
 
     @property
     def sentence(self) -> str:
         """Return the score and the proportion of positives, in numbers of cases."""
-        difference = abs(self.share.value - self.score)
+        difference = abs(self.proportion.value - self.score)
         number = number_of_cases_to_show(difference)
         digits = len(str(number)) - 1
 
@@ -74,12 +74,12 @@ class CalibrationPlace(Record):
                 f"{self.score:.{digits}f} on average"
             )
 
-        low = cases_in(self.share.low, number)
-        high = cases_in(self.share.high, number)
+        low = cases_in(self.proportion.low, number)
+        high = cases_in(self.proportion.high, number)
         return (
             f"Of {number_of(number)} cases {scored}, "
-            f"{cases_in(self.share.value, number)} are positive "
-            f"({level_text(self.share.level)} CI {low} to {high})."
+            f"{cases_in(self.proportion.value, number)} are positive "
+            f"({level_text(self.proportion.level)} CI {low} to {high})."
         )
 
 
@@ -90,7 +90,7 @@ class CalibrationVerdict(Answer):
 
     Attributes
     ----------
-    code : str
+    verdict : str
         "miscalibrated": the test rejects, and the error may exceed the margin. "close":
         the test rejects, but the interval of the error is within the margin.
         "calibrated": the test does not reject, and the interval of the error is within
@@ -112,7 +112,7 @@ class CalibrationVerdict(Answer):
         Mean score, and proportion of positives, of all.
     """
 
-    code: str
+    verdict: str
     p_value: float
     error: Estimate
     bound: float
@@ -127,11 +127,11 @@ class CalibrationVerdict(Answer):
     def sentences(self) -> tuple[str, ...]:
         """Return the verdict, the worst place, the error, and the cases needed."""
         p_value = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
-        sentences = [_FIRST_SENTENCE[self.code].format(p=p_value)]
+        sentences = [_FIRST_SENTENCE[self.verdict].format(p=p_value)]
         if self.worst is not None:
             sentences.append(self.worst.sentence)
         sentences.append(self._sentence_on_error())
-        if self.code == "undecided" and math.isfinite(self.cases_needed):
+        if self.verdict == "undecided" and math.isfinite(self.cases_needed):
             sentences.append(
                 f"If they are, about {self.cases_needed:,.0f} such cases would show it."
             )
@@ -140,7 +140,7 @@ class CalibrationVerdict(Answer):
 
     def _sentence_on_error(self) -> str:
         """Return how large the error is, or may be, in numbers of cases."""
-        if self.code == "miscalibrated":
+        if self.verdict == "miscalibrated":
             number = number_of_cases_to_show(self.error.high)
             value = cases_in(self.error.value, number)
             low = cases_in(self.error.low, number)
@@ -152,7 +152,9 @@ class CalibrationVerdict(Answer):
 
         number = number_of_cases_to_show(min(self.bound, self.margin))
         differ = (
-            "may differ by up to" if self.code == "undecided" else "differ by at most"
+            "may differ by up to"
+            if self.verdict == "undecided"
+            else "differ by at most"
         )
         return (
             f"On average, score and proportion of positives {differ} "
@@ -211,7 +213,7 @@ def calibration_verdict(
 
     >>> t = Tally([0.2, 0.8], neg=[60, 40], pos=[40, 60])
     >>> verdict = calibration_verdict(t)
-    >>> verdict.code, round(verdict.error.value, 3)
+    >>> verdict.verdict, round(verdict.error.value, 3)
     ('miscalibrated', 0.2)
     >>> print(verdict.worst.sentence)
     Of 100 cases scored about 0.80, 60 are positive (95 % CI 49 to 70).
@@ -231,7 +233,7 @@ def calibration_verdict(
     if rejected:
         worst = _worst_place(forecasts, test.start, level)
     return CalibrationVerdict(
-        code=_code(rejected=rejected, within_margin=bound <= margin),
+        verdict=_verdict(rejected=rejected, within_margin=bound <= margin),
         p_value=test.p_value,
         error=error,
         bound=bound,
@@ -254,7 +256,7 @@ def _margin_or_default(margin: float | None, prevalence: float) -> float:
     return min(DEFAULT_MARGIN, LARGEST_PART_OF_RARER_CLASS * rarer_class)
 
 
-def _code(*, rejected: bool, within_margin: bool) -> str:
+def _verdict(*, rejected: bool, within_margin: bool) -> str:
     """Return the verdict in one word."""
     if within_margin:
         return "close" if rejected else "calibrated"
@@ -311,7 +313,7 @@ def _worst_place(
             low=float(forecasts.score[start[k]]),
             high=float(forecasts.score[end - 1]),
             score=float(mean_score[k]),
-            share=estimate_from_interval(
+            proportion=estimate_from_interval(
                 proportion, low, high, level, WILSON, math.sqrt(variance)
             ),
             cases=float(total[k]),

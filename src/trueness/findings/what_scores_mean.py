@@ -136,7 +136,7 @@ def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
     verdicts_by_code: dict[str, dict[str, Any]] = {}
     for name, meaning in measured.items():
         verdict = meaning.verdict
-        verdicts_by_code.setdefault(verdict.code, {})[name] = verdict
+        verdicts_by_code.setdefault(verdict.verdict, {})[name] = verdict
 
     best = next(iter(measured), "")
     notes: list[Note] = []
@@ -176,7 +176,7 @@ def _tables(
         verdict_rows.append(
             (
                 name,
-                meaning.verdict.code,
+                meaning.verdict.verdict,
                 meaning.verdict.error,
                 meaning.brier,
             )
