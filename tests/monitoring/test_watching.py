@@ -57,7 +57,7 @@ DRIFTS = {
     "auc": Drift({"at_least": 0.75}),
     "brier": Drift({"at_most": 0.2}),
     "calibration": Drift({}, ill=0.5),
-    "flagged_share": Drift(
+    "flagged_rate": Drift(
         {"threshold": 0.5, "at_most": 0.6}, ill=0.9, prevalence_when_ill=0.9
     ),
     "scores": Drift(
@@ -200,7 +200,7 @@ def test_a_batch_of_groups_may_be_arrays(labels_and_scores):
 
 def test_scores_alone_are_a_batch_where_no_labels_are_needed(labels_and_scores):
     _, score = labels_and_scores
-    watch = trueness.watch("flagged_share", threshold=0.3, at_most=0.9)
+    watch = trueness.watch("flagged_rate", threshold=0.3, at_most=0.9)
 
     watch.update(score)
 

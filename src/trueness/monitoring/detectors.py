@@ -536,7 +536,7 @@ KINDS = {
     "brier": Kind(_look_at_brier),
     "calibration": Kind(_look_at_calibration, bound=False),
     "scores": Kind(_look_at_scores, labels=False, bound=False),
-    "flagged_share": Kind(_look_at_flagged, proportion=True, labels=False),
+    "flagged_rate": Kind(_look_at_flagged, proportion=True, labels=False),
     "prevalence": Kind(_look_at_judges),
 }
 

@@ -106,7 +106,7 @@ FACTS: dict[str, Callable[[Tally], float]] = {
     "labelled": lambda tally: tally.n_pos + tally.n_neg,
     "positives": lambda tally: tally.n_pos,
     "negatives": lambda tally: tally.n_neg,
-    "unlabelled_share": lambda tally: tally.n_unknown / tally.n if tally.n else nan,
+    "unlabelled_rate": lambda tally: tally.n_unknown / tally.n if tally.n else nan,
     "lowest_score": lambda tally: float(tally.score[-1]) if tally.score.size else nan,
     "highest_score": lambda tally: float(tally.score[0]) if tally.score.size else nan,
     "distinct_scores": lambda tally: tally.score.size,

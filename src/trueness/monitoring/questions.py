@@ -61,7 +61,7 @@ def watch(
     ----------
     metric
         A metric that is a proportion of cases (recall, precision, npv, accuracy, f1),
-        with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
+        with ``threshold``; ``"flagged_rate"`` with ``threshold``, which needs no
         labels; ``"auc"``; ``"brier"``; ``"calibration"`` (are the scores near ``near``,
         or all scores, calibrated?); ``"scores"`` (have they changed? no labels needed);
         ``"prevalence"`` with ``judges``: the true rate behind their verdicts, with
@@ -329,8 +329,7 @@ def _read_bound(
     threshold = about["threshold"]
 
     # the flagged proportion of all cases, with a label or without
-    if metric == "flagged_share":
-        metric = "flagged_rate"
+    if metric == "flagged_rate":
         baseline = Tally(baseline.score, baseline.neg + baseline.pos + baseline.unknown)
 
     as_requirement = requirement(

@@ -468,7 +468,7 @@ def _range(name: str) -> tuple[float, float, bool]:
         low, high = measure.range
         return low, high, False
 
-    if name in ("unlabelled_share", "missing_scores"):
+    if name in ("unlabelled_rate", "missing_scores"):
         return 0.0, 1.0, False
     if name in FACTS:
         return -math.inf, math.inf, False
