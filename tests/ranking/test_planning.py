@@ -83,7 +83,7 @@ def test_a_rate_is_planned_exactly():
     )
 
     # Wilson's interval of each number that may be found, and whether it leaves 0.75 out
-    n = plan.counted
+    n = plan.denominator
     detected = np.arange(n + 1)
     proportion = detected / n
     z = stats.norm.ppf(0.975)
@@ -110,7 +110,7 @@ def test_precision_is_counted_among_flagged_cases():
         "precision", value=0.6, recall=0.8, prevalence=0.2, half_width=0.1
     )
 
-    assert plan.counted == round(plan.n * 0.2 * 0.8 / 0.6)
+    assert plan.denominator == round(plan.n * 0.2 * 0.8 / 0.6)
 
 
 def test_a_plan_of_precision_needs_the_recall():
@@ -132,7 +132,7 @@ def test_a_rate_is_planned_for_wilsons_interval(value, half_width, needed):
         method="wilson"
     )
 
-    assert plan.counted == needed
+    assert plan.denominator == needed
     assert (reported.high - reported.low) / 2 == pytest.approx(half_width, rel=0.01)
 
 

@@ -167,7 +167,7 @@ class CrossValidation(Record):
             n=n,
             n_pos=n_pos,
             n_neg=n - n_pos,
-            counted=n,
+            denominator=n,
             se=standard_error,
             half_width=quantile * standard_error,
             power=normal.cdf(abs(difference.value) / standard_error - quantile),

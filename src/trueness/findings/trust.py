@@ -182,8 +182,8 @@ def _leaf_numbers(leaf_report: LeafReport) -> dict[str, Any]:
 def planned(p: Plan, what: str) -> Finding:
     """Say how many cases a plan needs, and what they bring."""
     size = note("plan", n=p.n, pos=p.n_pos)
-    if p.counted != p.n:
-        size = note("plan rate", n=p.n, part=p.counted, measure=p.measure)
+    if p.denominator != p.n:
+        size = note("plan rate", n=p.n, part=p.denominator, measure=p.measure)
 
     lines = [size, note("plan width", level=p.level, what=what, half=p.half_width)]
     if not isnan(p.power):

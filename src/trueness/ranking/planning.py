@@ -60,7 +60,7 @@ class Plan(Record):
 
     Attributes
     ----------
-    n, n_pos, n_neg, counted : int
+    n, n_pos, n_neg, denominator : int
         Numbers of cases, positives, negatives, and cases in the denominator of a rate
         (in a cohort: expected).
     se, half_width : float
@@ -77,7 +77,7 @@ class Plan(Record):
     n: int
     n_pos: int
     n_neg: int
-    counted: int
+    denominator: int
     se: float
     half_width: float
     power: float
@@ -251,7 +251,7 @@ def plan_rate(
     Examples
     --------
     >>> plan = plan_rate("recall", value=0.9, prevalence=0.1, half_width=0.05)
-    >>> plan.half_width <= 0.05, plan.n > plan.counted
+    >>> plan.half_width <= 0.05, plan.n > plan.denominator
     (True, True)
     """
     _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
@@ -277,14 +277,14 @@ def plan_rate(
 
     # the power and width that rounding to whole cases leaves
     n_pos, n_neg = _split(n, prevalence)
-    counted = max(1, round(n * class_fraction))
+    denominator = max(1, round(n * class_fraction))
     reached = reach(n)
     return Plan(
         n,
         n_pos,
         n_neg,
-        counted,
-        se=math.sqrt(expected * (1 - expected) / counted),
+        denominator,
+        se=math.sqrt(expected * (1 - expected) / denominator),
         half_width=reached.half_width,
         power=reached.power,
         measure=rate,
@@ -456,7 +456,7 @@ def _make_plan(
         n,
         n_pos,
         n_neg,
-        counted=n,
+        denominator=n,
         se=math.sqrt(question.variance(n_pos, n_neg)),
         half_width=reached.half_width,
         power=reached.power,
