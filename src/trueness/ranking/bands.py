@@ -62,7 +62,7 @@ class Band(TwoAxes):
         ``precision``.
     low, high : array
         The lower and upper end of the band.
-    kind : {"simultaneous", "pointwise"}
+    band : {"simultaneous", "pointwise"}
         Does it hold for the whole curve, or for each point alone?
     prevalence : float
         Prevalence for which a precision holds.
@@ -71,7 +71,7 @@ class Band(TwoAxes):
     low: Floats
     high: Floats
     level: float
-    kind: str
+    band: str
     method: str
     prevalence: float = math.nan
     notes: tuple[str, ...] = field(default=(), kw_only=True)
@@ -156,7 +156,7 @@ def roc_band(
         low=low,
         high=high,
         level=level,
-        kind=band,
+        band=band,
         method="bootstrap",
         notes=notes,
     )
@@ -236,7 +236,7 @@ def precision_recall_band(
         low=low,
         high=high,
         level=level,
-        kind=band,
+        band=band,
         method=method,
         prevalence=prevalence,
         notes=notes,
