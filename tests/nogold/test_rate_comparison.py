@@ -26,7 +26,7 @@ def test_systems_that_differ_are_told_from_those_that_do_not(three_systems):
     assert comparison.low[0] < 0.25 < comparison.high[0]
     assert comparison.low[2] < 0 < comparison.high[2]
     assert comparison.probability[0] > 0.99
-    assert comparison.adjusted_p_value[0] < 0.01
+    assert comparison.p_adjusted[0] < 0.01
 
 
 def test_simultaneous_intervals_hold_those_of_the_pairs(three_systems):

@@ -31,7 +31,7 @@ def test_the_sign_test_is_that_of_scipy():
 
     p_values = [stats.binomtest(16, 20).pvalue, stats.binomtest(22, 42).pvalue]
     expected = stats.false_discovery_control(p_values)
-    assert report.adjusted_p_value == pytest.approx(expected)
+    assert report.p_adjusted == pytest.approx(expected)
 
 
 def test_coins_are_hardly_ever_trusted(rng):

@@ -400,7 +400,7 @@ def difference_sentences(comparison: RateComparison) -> list[str]:
     """Say which systems differ, the clearest differences first."""
     if not comparison.identified:
         return [str(note("no better system"))]
-    clearest_first = np.argsort(comparison.adjusted_p_value, kind="stable")
+    clearest_first = np.argsort(comparison.p_adjusted, kind="stable")
     lines = [_difference_sentence(comparison, k) for k in clearest_first[:MOST_PAIRS]]
     left = clearest_first.size - MOST_PAIRS
     return [
@@ -423,7 +423,7 @@ def _difference_sentence(comparison: RateComparison, k: int) -> str:
         value = -value
         low, high = -high, -low
 
-    p_value = float(comparison.adjusted_p_value[k])
+    p_value = float(comparison.p_adjusted[k])
     sentence = note(
         "system better" if p_value < 1 - level else "systems alike",
         first=first,

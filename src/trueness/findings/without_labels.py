@@ -541,7 +541,7 @@ def _table_of_differences(comparison: RateComparison, level: float) -> Table:
                     level,
                 ),
                 float(comparison.probability[k]),
-                float(comparison.adjusted_p_value[k]),
+                float(comparison.p_adjusted[k]),
             )
         )
 

@@ -39,7 +39,7 @@ PER_PAIR = (
     "simultaneous_high",
     "probability",
     "p_value",
-    "adjusted_p_value",
+    "p_adjusted",
 )
 TINY = 1e-300  # in place of a denominator of 0
 DIFFERENT_ITEMS = (
@@ -60,7 +60,7 @@ class RateComparison(Record):
     difference, low, high, simultaneous_low, simultaneous_high : array
         First minus second, with its interval, and with a simultaneous one for all
         pairs.
-    probability, p_value, adjusted_p_value : array
+    probability, p_value, p_adjusted : array
         Probability that the first is better; two-sided p-values, as they are and
         adjusted for the number of pairs (Holm).
     rates, identified : mapping from system to Estimate, bool
@@ -78,7 +78,7 @@ class RateComparison(Record):
     simultaneous_high: Floats
     probability: Floats
     p_value: Floats
-    adjusted_p_value: Floats
+    p_adjusted: Floats
     rates: Mapping[str, Estimate]
     identified: bool
     notes: tuple[str, ...]
@@ -359,7 +359,7 @@ def _compare_draws(
         simultaneous_high=np.maximum(mean + half_width, high),
         probability=probability,
         p_value=p_value,
-        adjusted_p_value=np.array(holm(p_value.tolist())),
+        p_adjusted=np.array(holm(p_value.tolist())),
         rates=MappingProxyType(
             {
                 name: summary_of_draws(rates, level, known=identified)

@@ -59,7 +59,7 @@ class LeafReport(Record):
         all cases agree, at (n + 1) / (n + 2), and for a single case at 1/2.
     confidence_low, confidence_high, utility_low, utility_high : array (J,)
         P(C) and P(U) at the ends of the interval.
-    adjusted_p_value : array (J,)
+    p_adjusted : array (J,)
         P-value of the two-sided sign test that both classes are equally likely in the
         leaf, adjusted for the number of leaves (Benjamini and Hochberg 1995).
     verdict, cases_needed : array (J,)
@@ -101,7 +101,7 @@ class LeafReport(Record):
     utility: Floats
     utility_low: Floats
     utility_high: Floats
-    adjusted_p_value: Floats
+    p_adjusted: Floats
     verdict: Array
     cases_needed: Floats
     tree: TreeLevels
@@ -180,7 +180,7 @@ def report_on_leaves(
         utility=utility_level(n, probability),
         utility_low=utility_level(n, low),
         utility_high=utility_level(n, high),
-        adjusted_p_value=adjusted,
+        p_adjusted=adjusted,
         verdict=np.select([is_coin, passes], ["coin toss", passed], "thin"),
         cases_needed=more_cases,
         tree=tree_levels(total, n / total, probability, empty),
@@ -346,7 +346,7 @@ LEAF_NUMBERS = (
     "utility",
     "utility_low",
     "utility_high",
-    "adjusted_p_value",
+    "p_adjusted",
     "verdict",
     "cases_needed",
 )
