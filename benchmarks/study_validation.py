@@ -73,7 +73,7 @@ def rows(samples: int = 300):
                 t, subject_to=limits, rng=rng, replicates=REPLICATES, **goal
             )
             tpr, fpr = rates(v.choice.threshold, shift, shape)
-            c = trueness.Confusion.of_rates(tpr, fpr, share, n)
+            c = trueness.Confusion.from_rates(tpr, fpr, share, n)
             corrected.append(holds(v.corrected, trueness.metric(objective), c))
             right = v.choice.confusion.tp + v.choice.confusion.tn
             low, high = wilson(right, n, 0.95)

@@ -123,6 +123,6 @@ def test_a_case_control_map_needs_a_prevalence():
 )
 def test_strata_that_are_no_bands_of_scores_are_refused(score, probability):
     with pytest.raises(trueness.InputError, match="bands of scores"):
-        trueness.LabelSample.of_drawn(
+        trueness.LabelSample.from_drawn_cases(
             score=score, stratum=["a", "a", "b", "b"], probability=probability
         )

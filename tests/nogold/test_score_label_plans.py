@@ -139,7 +139,7 @@ def test_drawn_cases_alone_give_the_same_value(today):
     drawn = plan.draw(score, rng=1)
     whole = labelled_by(plan, label, score, 1)
 
-    sample = LabelSample.of_drawn(
+    sample = LabelSample.from_drawn_cases(
         score[drawn.index], drawn.stratum, drawn.probability, target="these cases"
     )
     alone = trueness.tally(label[drawn.index], score[drawn.index], unlabelled=sample)

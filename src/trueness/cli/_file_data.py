@@ -208,7 +208,7 @@ def _with_strata(source: Source, request: Request) -> Request:
         "The columns stratum and probability show a stratified sample; the analysis "
         "allows for it."
     )
-    sample = LabelSample.of_drawn(
+    sample = LabelSample.from_drawn_cases(
         np.asarray(rows[request.scores[0]]),
         np.asarray(rows["stratum"]),
         np.asarray(rows["probability"]),

@@ -173,7 +173,7 @@ class LabelSample(Record):
             object.__setattr__(self, name, values)
 
     @classmethod
-    def of_drawn(
+    def from_drawn_cases(
         cls,
         score: ArrayLike,
         stratum: ArrayLike,

@@ -163,7 +163,7 @@ class Attempts(Record):
             return None
         return np.unique(self.cluster.astype(str), return_inverse=True)[1]
 
-    def of_items(self, items: Iterable[str]) -> Attempts:
+    def select_items(self, items: Iterable[str]) -> Attempts:
         """Return the attempts at the items of these names."""
         kept_names = set(items)
         is_kept = np.array([name in kept_names for name in self.item], bool)

@@ -142,7 +142,7 @@ def same_items(
         "every run tried them."
     )
 
-    return {system: run.of_items(shared) for system, run in runs.items()}, [note]
+    return {system: run.select_items(shared) for system, run in runs.items()}, [note]
 
 
 def _compare_votes(

@@ -83,7 +83,9 @@ class Confusion(Record):
         return confusion
 
     @classmethod
-    def of_rates(cls, recall: Rate, fpr: Rate, prevalence: Rate, n: Rate) -> Confusion:
+    def from_rates(
+        cls, recall: Rate, fpr: Rate, prevalence: Rate, n: Rate
+    ) -> Confusion:
         """Return expected counts of n cases with this prevalence and these rates."""
         pos = n * prevalence
         neg = n * (1 - prevalence)

@@ -463,7 +463,7 @@ def rate_coefficients(metric: Metric) -> RateCoefficients | None:
         return None
 
     def value_at_rates(recall: float, specificity: float) -> float:
-        return float(metric(Confusion.of_rates(recall, 1 - specificity, 0.5, 1.0)))
+        return float(metric(Confusion.from_rates(recall, 1 - specificity, 0.5, 1.0)))
 
     # three points determine a linear metric: it must agree with them at all others
     origin = value_at_rates(0.25, 0.25)
@@ -649,7 +649,7 @@ def _range_within_rate_intervals(
     values = []
     # the four corners of the rectangle of both intervals
     for recall, fpr in product(recall_ends, fpr_ends):
-        corner = Confusion.of_rates(recall, fpr, target.prevalence, n_cases)
+        corner = Confusion.from_rates(recall, fpr, target.prevalence, n_cases)
         value = float(metric(corner))
         if not math.isnan(value):
             values.append(value)
