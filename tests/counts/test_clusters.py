@@ -161,7 +161,7 @@ def test_what_is_made_of_a_panel_keeps_clusters(cases):
 
     expected = cells(panel_of(observed)) if observed else {}
 
-    assert cells(panel.observed("b")) == expected
+    assert cells(panel.complete_cases("b")) == expected
 
 
 def test_values_of_weights_and_clusters():

@@ -271,10 +271,12 @@ def test_the_observed_part_of_a_panel_lacks_no_output(cases):
     with_both = [case for case in cases if not np.isnan(case[1:]).any()]
     with_first = [case for case in cases if not np.isnan(case[1])]
 
-    assert panel.observed().n == len(with_both)
+    assert panel.complete_cases().n == len(with_both)
     if with_first:
         label, first, _ = zip(*with_first, strict=True)
-        assert panel.observed("a")["a"] == trueness.tally(list(label), list(first))
+        assert panel.complete_cases("a")["a"] == trueness.tally(
+            list(label), list(first)
+        )
 
 
 @given(OUTPUTS)

@@ -134,7 +134,7 @@ def test_what_is_made_of_a_weighted_panel_is_weighted(weighted_panel):
 
     assert votes.weighted
     assert votes.n == pytest.approx(tally.n)
-    assert panel[["b", "a"]].observed().weighted
+    assert panel[["b", "a"]].complete_cases().weighted
     assert panel.without_labels().n_unknown == pytest.approx(tally.n)
     assert panel.labelled().n_unknown == 0
 

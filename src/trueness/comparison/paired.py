@@ -77,7 +77,7 @@ def compare_auc(
     data
         A panel (paired: the same cases), a mapping from name to tally (unpaired:
         different cases), or a tally. First leave out cases that a classifier has not
-        scored (``panel.observed()``).
+        scored (``panel.complete_cases()``).
     other
         A second tally of different cases, when ``data`` is a tally.
     method

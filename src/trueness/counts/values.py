@@ -416,7 +416,7 @@ class Panel(Cases):
             choices=self.names,
         )
 
-    def observed(self, *names: str) -> Panel:
+    def complete_cases(self, *names: str) -> Panel:
         """Keep the cases for which all these classifiers (default: all) gave output."""
         columns = [self._column(name) for name in names or self.names]
         missing = np.asarray(np.isnan(self.rows[:, columns]).any(axis=1))

@@ -219,7 +219,8 @@ def compare_combiners(
         n_pos=data.n_pos,
         n_neg=data.n_neg,
         single={
-            name: auc(data.observed(name)[name], level=level) for name in data.names
+            name: auc(data.complete_cases(name)[name], level=level)
+            for name in data.names
         },
         gain={name: contrast.gains(level) for name, contrast in contrasts.items()},
         p_value=_adjusted_p_values(contrasts, reference),

@@ -64,7 +64,7 @@ class LogicMap(Map):
                 f"A logical combination needs every vote; missing at "
                 f"{places(incomplete)} "
                 "rows. The probability of each case allows missing votes.",
-                example=PythonCode("panel.observed(), or posterior.probability"),
+                example=PythonCode("panel.complete_cases(), or posterior.probability"),
             )
 
         # votes are the digits of a number, by which patterns are compared
