@@ -20,10 +20,10 @@ score = np.array([0.9, 0.8, 0.8, 0.7, 0.6, 0.55, 0.5, 0.4, 0.4, 0.3, 0.2, 0.1])
 t = trueness.tally(y, score)
 best = trueness.best_threshold(t, "accuracy", method="milp-cases")
 flagged = score >= best.threshold
-program = trueness.milp_program(t, per="case")
-two_cases = trueness.milp_program(trueness.tally([1, 0], [0.8, 0.3]), per="case")
+program = trueness.milp_program(t, variables_per="case")
+two_cases = trueness.milp_program(trueness.tally([1, 0], [0.8, 0.3]), variables_per="case")
 mixed = "0.7*accuracy + 0.3*recall"
-weighted = trueness.milp_program(t, mixed, per="case")
+weighted = trueness.milp_program(t, mixed, variables_per="case")
 cuts = np.append(np.unique(score), np.inf)
 """
 

@@ -194,7 +194,7 @@ def _designs(rng):
 @pytest.mark.parametrize("fixed", [{}, {"fixed": "readers"}, {"fixed": "cases"}])
 def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
     for name, data in _designs(rng):
-        found = trueness.reader_study(data, pairs=pairs_of, **fixed)
+        found = trueness.reader_study(data, pair_variance=pairs_of, **fixed)
         statistic, df, pairs = slow_study(data, pairs_of=pairs_of, **fixed)
         assert found.statistic == pytest.approx(statistic), name
         assert found.df2 == pytest.approx(df), name
@@ -236,7 +236,7 @@ def test_pairs_of_a_treatment_with_its_own_cases_are_taken_by_themselves(rng):
     partly_crossed = pd.concat([data, third.assign(case=third.case + 1000)])
 
     study = trueness.reader_study(partly_crossed)
-    pooled = trueness.reader_study(partly_crossed, pairs="pooled")
+    pooled = trueness.reader_study(partly_crossed, pair_variance="pooled")
 
     alone = trueness.reader_study(data)
     assert study.design == "partly crossed"

@@ -196,7 +196,7 @@ def test_thresholds_fixed_beforehand_with_and_without_a_sequence():
     t = normal_tally(np.random.default_rng(4))
     first = guaranteed_threshold(t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0])
     alone = guaranteed_threshold(
-        t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0], sequence=False
+        t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0], fixed_sequence=False
     )
 
     assert first.method == "fixed sequence"

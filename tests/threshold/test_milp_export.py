@@ -20,7 +20,7 @@ def optimum_by_highs(path):
 def test_two_cases_give_the_matrix_of_the_paper():
     """Ramazi and Mari Oriyad, eqs (3), (4); scores 0.3, 0.8 are the ranks 0 and 1."""
     t = trueness.tally([1, 0], [0.8, 0.3])
-    program = trueness.milp_program(t, per="case")
+    program = trueness.milp_program(t, variables_per="case")
 
     assert program.names == ("z1", "z2", "y1", "y2", "t")
     assert program.matrix.toarray().tolist() == [
@@ -37,7 +37,7 @@ def test_two_cases_give_the_matrix_of_the_paper():
     assert program.weights.tolist() == [-1, -1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("per", ["score", "case"])
+@pytest.mark.parametrize("variables_per", ["score", "case"])
 @pytest.mark.parametrize(
     ("maximize", "subject_to"),
     [
@@ -47,13 +47,17 @@ def test_two_cases_give_the_matrix_of_the_paper():
         ("accuracy", ["precision >= 0.6", "recall >= 0.5"]),
     ],
 )
-def test_another_solver_reads_the_file(tmp_path, rng, per, maximize, subject_to):
+def test_another_solver_reads_the_file(
+    tmp_path, rng, variables_per, maximize, subject_to
+):
     label = rng.random(40) < 0.4
     score = np.round(rng.normal(size=40) + label, 1)
     t = trueness.tally(label, score)
     best = trueness.best_threshold(t, maximize, subject_to).value
 
-    program = trueness.milp_program(t, maximize, subject_to, per=per)
+    program = trueness.milp_program(
+        t, maximize, subject_to, variables_per=variables_per
+    )
     program.write(tmp_path / "x.lp")
 
     optimum = optimum_by_highs(tmp_path / "x.lp")

@@ -66,10 +66,10 @@ def declare_command(
         ),
     ] = None,
     by: options.By = None,
-    private: Annotated[
+    min_cell_size: Annotated[
         int,
         typer.Option(
-            "--private",
+            "--min-cell-size",
             metavar="NUMBER",
             help="Smallest number of cases of each class in a bin; 1 publishes exact "
             "counts.",
@@ -210,7 +210,7 @@ def declare_command(
                 "left_out": left_out,
             },
             groups=groups,
-            private=private,
+            min_cell_size=min_cell_size,
             exact_table=exact_table,
             edges=edges,
             agreement=agreement,

@@ -72,10 +72,10 @@ def readers_command(
             help=f"How the covariances are estimated: {', '.join(COVARIANCES)}.",
         ),
     ] = "jackknife",
-    pairs: Annotated[
+    pair_variance: Annotated[
         str,
         typer.Option(
-            "--pairs",
+            "--pair-variance",
             metavar="NAME",
             help="For unbalanced designs: a variance for each pair of treatments, or "
             "one pooled variance as in MRMCaov.",
@@ -148,7 +148,7 @@ def readers_command(
             threshold=threshold,
             fixed=fixed,
             covariance=covariance,
-            pairs=pairs,
+            pair_variance=pair_variance,
             margin=margin,
             level=level,
         )

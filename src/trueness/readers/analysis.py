@@ -143,7 +143,7 @@ def reader_study(
     threshold: float | None = None,
     fixed: str | None = None,
     covariance: str = "jackknife",
-    pairs: str = "own",
+    pair_variance: str = "own",
     margin: float | None = None,
     level: float = 0.95,
     **columns: Any,
@@ -170,7 +170,7 @@ def reader_study(
         applies to other readers and cases like these.
     covariance
         ``"jackknife"``, ``"delong"`` or ``"unbiased"``, as in MRMCaov.
-    pairs
+    pair_variance
         With three or more treatments that share different numbers of cases or readers:
         ``"own"`` uses the variance of each pair's own cases and readers; ``"pooled"``
         uses that of the overall test, as MRMCaov does.
@@ -206,7 +206,7 @@ def reader_study(
         _options.choice(fixed, ("readers", "cases"), "fixed")
 
     _options.choice(covariance, COVARIANCES, "covariance")
-    _options.choice(pairs, ("own", "pooled"), "pairs")
+    _options.choice(pair_variance, ("own", "pooled"), "pair_variance")
     own_options = [*signature(reader_study).parameters][1:-1]
     known_names = [*ROLES, CLUSTER, "positive", *own_options]
     _options.options(columns, known_names, "reader_study")
@@ -242,7 +242,7 @@ def reader_study(
         interval_of_mean=interval_of_mean,
         fixed=fixed,
         covariance=covariance,
-        pairs=pairs,
+        pair_variance=pair_variance,
         method=method,
         level=level,
         margin=tested_margin,
@@ -274,7 +274,7 @@ def reader_study(
         level=level,
         notes=(
             *_notes_on_readers(readings, model, fixed),
-            *_notes_on_cases(readings, fixed, pairs),
+            *_notes_on_cases(readings, fixed, pair_variance),
             *_notes_on_intervals(model, endpoint, tested_margin, differences),
         ),
         groups=readings.groups,
@@ -419,7 +419,7 @@ def _compare_treatments(
     interval_of_mean: IntervalOfMean,
     fixed: str | None,
     covariance: str,
-    pairs: str,
+    pair_variance: str,
     method: str,
     level: float,
     margin: float,
@@ -434,7 +434,7 @@ def _compare_treatments(
             treatments=[first, second],
             fixed=fixed,
             covariance=covariance,
-            pairs=pairs,
+            pair_variance=pair_variance,
         )
         difference = DifferenceOfMeans(
             first=means[first],
@@ -465,14 +465,14 @@ def _variance_of_difference(
     treatments: list[int],
     fixed: str | None,
     covariance: str,
-    pairs: str,
+    pair_variance: str,
 ) -> tuple[float, ReaderVariance]:
     """Return the standard error of a difference of two treatments.
 
     Also return the variance of one reader's result, with its degrees of freedom.
     """
     positions = treatments
-    if pairs == "own" and not readings.shares_evenly:
+    if pair_variance == "own" and not readings.shares_evenly:
         # one covariance for all pairs would fit none of them
         model = fit_model(readings.of_treatments(treatments), endpoint, covariance)
         positions = [0, 1]
@@ -481,7 +481,7 @@ def _variance_of_difference(
     # difference is MS (1 / J_a + 1 / J_b) + 2 (Cov2 - Cov3), so J is harmonic.
     n_readers = float(2 / (1 / model.readers_per_treatment[positions]).sum())
     n_readers_of_variance = n_readers
-    if pairs == "pooled":
+    if pair_variance == "pooled":
         n_readers_of_variance = model.mean_number_of_readers
 
     variance = treatment_variance(model, fixed, n_readers_of_variance)
@@ -599,7 +599,9 @@ def _notes_on_readers(
     return notes
 
 
-def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[str]:
+def _notes_on_cases(
+    readings: Readings, fixed: str | None, pair_variance: str
+) -> list[str]:
     """Return notes on the cases."""
     notes = []
 
@@ -611,7 +613,7 @@ def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[s
     if readings.shares_evenly:
         return notes
 
-    if pairs == "own":
+    if pair_variance == "own":
         notes.append(
             "Some treatments share more cases than others, so each difference is "
             "analysed separately and the overall test is approximate."

@@ -127,7 +127,7 @@ def guaranteed_threshold(
     minimize: str | Metric | None = None,
     prevalences: Prevalences = None,
     thresholds: ArrayLike | None = None,
-    sequence: bool = True,
+    fixed_sequence: bool = True,
     rng: Seed = 0,
 ) -> GuaranteedThreshold:
     r"""A threshold that meets constraints in the population, with given confidence.
@@ -157,7 +157,7 @@ def guaranteed_threshold(
         :class:`Estimate`.
     thresholds
         Thresholds that were fixed before looking at these cases: only they are tried.
-    sequence
+    fixed_sequence
         Try ``thresholds`` in the order given until one fails, each at the full error
         rate (fixed sequence); or, when False, all of them with the error rate divided
         by their number (Bonferroni).
@@ -218,7 +218,7 @@ def guaranteed_threshold(
             generator,
             prevalence,
             fixed_thresholds,
-            sequence,
+            fixed_sequence,
         )
         for constraint in constraints
     ]
@@ -383,7 +383,7 @@ def _prove(
     rng: np.random.Generator,
     prevalence: UsePrevalence | None,
     thresholds: Floats | None,
-    sequence: bool,
+    fixed_sequence: bool,
 ) -> ProvedCuts:
     """Find the cuts at which a constraint is proved with an error of at most alpha.
 
@@ -397,7 +397,7 @@ def _prove(
     if isinstance(claim, MeanClaim) and claim.is_proportion:
         _check_enough_cases(tally, claim, constraint, alpha, needs_split)
 
-    if thresholds is not None and not sequence:
+    if thresholds is not None and not fixed_sequence:
         # Bonferroni: all thresholds are tried, none in vain
         order = _places_of_thresholds(tally, thresholds)
         tested = sweep(tally)

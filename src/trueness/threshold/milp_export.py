@@ -59,7 +59,7 @@ class MilpProgram(Record):
         Which variables are 0 or 1. The others are real numbers.
     names : tuple of str
         The variables: z and y of each case and the threshold t (on the scale of ranks)
-        with ``per="case"``; x of each distinct score with ``per="score"``.
+        with ``variables_per="case"``; x of each distinct score with ``"score"``.
     factor, constant : float
         What is maximised is ``constant + factor * (w x)``.
     objective : str
@@ -100,7 +100,7 @@ def milp_program(
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     *,
     minimize: str | Metric | None = None,
-    per: str = "score",
+    variables_per: str = "score",
 ) -> MilpProgram:
     r"""0-1 program (integer linear program) for the best threshold. What does
     ``best_threshold(method="milp")`` pass to its solver? The matrices of Ramazi and
@@ -115,7 +115,7 @@ def milp_program(
         "0.7*accuracy + 0.3*recall", ``trueness.cost(fp=1, fn=5)``.
     subject_to
         Constraints: "recall >= 0.9", "flagged <= 500", "precision >= 0.5".
-    per
+    variables_per
         "score": one binary variable for each distinct score. "case": two for each case
         and the threshold, as in the paper, eqs. (1) to (4).
 
@@ -129,10 +129,10 @@ def milp_program(
     Examples
     --------
     >>> t = Tally([0.8, 0.3], pos=[1, 0], neg=[0, 1])
-    >>> milp_program(t, per="case")
+    >>> milp_program(t, variables_per="case")
     MilpProgram: maximize accuracy; 5 variables, 4 of them binary, 8 rows
     """
-    _options.choice(per, FORMULATIONS, "per")
+    _options.choice(variables_per, FORMULATIONS, "variables_per")
     objective = read_objective(maximize, minimize)
     cuts = _cuts.all_cuts(data, None, "milp_program")
     quotient = quotient_in_whole_numbers(objective.maximized, cuts)
@@ -145,7 +145,7 @@ def milp_program(
             choices=("accuracy", "recall", "cost(fp=1, fn=5)"),
         )
 
-    program = FORMULATIONS[per](cuts)
+    program = FORMULATIONS[variables_per](cuts)
     form = quotient.numerator
     weighted = objective_of_program(program, cuts, form)
     rows = []
@@ -161,7 +161,7 @@ def milp_program(
         lower=lower,
         upper=program.upper,
         binary=program.integral > 0,
-        names=_variable_names(program, per),
+        names=_variable_names(program, variables_per),
         factor=weighted.unit / divisor,
         constant=weighted.constant / divisor,
         objective=str(objective),
@@ -189,10 +189,10 @@ def _with_constraints(
     return sparse.vstack(matrices, format="csr"), np.concatenate(bounds)
 
 
-def _variable_names(program: Program, per: str) -> tuple[str, ...]:
+def _variable_names(program: Program, variables_per: str) -> tuple[str, ...]:
     """Return the names of the variables, in the letters of the paper."""
     size = program.upper.size
-    if per == "score":
+    if variables_per == "score":
         return tuple(f"x{place}" for place in range(1, size + 1))
     cases = range(1, (size - 1) // 2 + 1)
     wrong = [f"z{case}" for case in cases]

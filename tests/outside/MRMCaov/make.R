@@ -39,4 +39,4 @@ write_vectors(
   "MRMCaov", "Smith, Hillis (2020), doi:10.1117/12.2549075; readings of Van Dyke et al. and of Franken et al.",
   "Reader studies: F or chi-squared, p-values, intervals; random, fixed readers or cases; AUC, recall, specificity",
   as.list(Franken[c("reader", "treatment", "case", "truth", "rating")]),
-  'Where treatments share cases unevenly, each pair has its own variance; that of MRMCaov is pairs="pooled".')
+  'Where treatments share cases unevenly, each pair has its own variance; that of MRMCaov is pair_variance="pooled".')
