@@ -100,7 +100,7 @@ class ExpectedLabels(Record):
     target
         ``"process"``: the estimate is for the process that these cases were drawn from.
         ``"these cases"``: it is for the labels that these cases will have.
-    headline
+    has_value
         Is there a value? Without labels, where classifiers may make the same errors,
         there is an interval only (:meth:`trueness.Panel.expected`).
 
@@ -117,7 +117,7 @@ class ExpectedLabels(Record):
 
     map: Any
     target: str = PROCESS
-    headline: bool = True
+    has_value: bool = True
 
     def __post_init__(self) -> None:
         """Check the target."""

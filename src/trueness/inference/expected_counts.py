@@ -123,7 +123,7 @@ class ExpectedCounts:
             combined,
             units=min(self.size_of_rarer_class, self.observed.cluster_number),
             of_these_cases=self.about_these_cases,
-            headline=self.labels.headline,
+            has_value=self.labels.has_value,
         )
 
     def _variance_of_map(self, influence: Influence) -> float:
@@ -199,7 +199,7 @@ def shows_values(tally: Tally) -> bool:
     labels = tally.design.unlabelled
     if not isinstance(labels, ExpectedLabels) or not tally.n_unknown:
         return True
-    return labels.headline
+    return labels.has_value
 
 
 def check_headline(tally: Tally) -> None:

@@ -371,7 +371,7 @@ def estimate_at(
     if math.isnan(value):
         standard_error = math.nan
     # the labels are too few for a value: the interval alone is reported
-    if not evaluated.variance_estimate.headline:
+    if not evaluated.variance_estimate.has_value:
         value = math.nan
     return estimate_from_interval(
         value,

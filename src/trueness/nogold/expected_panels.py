@@ -67,7 +67,7 @@ class ExpectedPanel(Record):
         The probability of a positive label of each row.
     deviations : Deviations
         Sampling errors of these probabilities and of the expected counts.
-    headline : bool
+    has_value : bool
         Is there a value? Without labels there is an interval only, unless errors are
         assumed to be independent.
     notes : tuple of str
@@ -77,7 +77,7 @@ class ExpectedPanel(Record):
     panel: Panel
     chances: Floats
     deviations: Deviations
-    headline: bool
+    has_value: bool
     target: str
     notes: tuple[str, ...]
 
@@ -100,7 +100,7 @@ class ExpectedPanel(Record):
     def _with_labels(self, tally: Tally, output: Floats) -> Tally:
         """Return a tally with the mean probability of its cases at each score."""
         table = _table_of_scores(self, tally, output)
-        labels = ExpectedLabels(table, self.target, headline=self.headline)
+        labels = ExpectedLabels(table, self.target, has_value=self.has_value)
         return tally.with_design(unlabelled=labels)
 
     def __repr__(self) -> str:
@@ -270,7 +270,7 @@ def _by_posterior(
             positives=_deviations_of_draws(positives * cases),
             negatives=_deviations_of_draws(negatives * cases),
         ),
-        headline=not posterior.open,
+        has_value=not posterior.open,
         target=target,
         notes=_notes_on_errors(posterior.dependence),
     )
@@ -328,7 +328,7 @@ def _by_fidel(
         panel=panel,
         chances=chances,
         deviations=deviations,
-        headline=assumed != "shared",
+        has_value=assumed != "shared",
         target=target,
         notes=_notes_on_errors(assumed),
     )
