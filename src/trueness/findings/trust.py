@@ -175,7 +175,9 @@ def _leaf_numbers(leaf_report: LeafReport) -> dict[str, Any]:
     return {
         "leaves": leaf_numbers(leaf_report),
         "tree": fields_of(leaf_report.tree, "n", "confidence", "utility"),
-        **fields_of(leaf_report, "wanted", "level", "trusted_level", "method"),
+        **fields_of(
+            leaf_report, "required_confidence", "level", "trusted_level", "method"
+        ),
     }
 
 

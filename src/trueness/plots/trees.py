@@ -180,7 +180,7 @@ def leaf_tree(
     trusted = int((report.verdict == "trust").sum())
     about = (
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
-        f"{trusted} reach {report.wanted:g}."
+        f"{trusted} reach {report.required_confidence:g}."
     )
 
     return TitledFigure(diagram, description=about)

@@ -65,15 +65,16 @@ class LeafReport(Record):
     verdict, cases_needed : array (J,)
         "contradicted": most of these cases are not of the class that the tree predicts
         (only for cases that the tree was not grown on). "trust": P(C) reaches
-        ``wanted``, and the adjusted p-value is at most 1 - ``wanted``. "untested": the
-        same, but on cases that the tree was grown on, which is no evidence. "coin
+        ``required_confidence``, and the adjusted p-value is at most 1 minus that.
+        "untested": the same, but on cases that the tree was grown on, which is no
+        evidence. "coin
         toss": the counts do not differ from a coin's,
         :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`. "thin": all others. How many more
         cases the leaf needs, if its estimate is right; infinite in a tie, NaN without a
         case.
     tree : TreeLevels
         P(C) and P(U) of the whole tree, whose leaves get their cases at random.
-    wanted, level, trusted_level, method, note
+    required_confidence, level, trusted_level, method, note
         Wanted level of confidence; level of the intervals; level of each interval of a
         trusted leaf; estimate behind the levels; and the cases that the leaves were
         counted on. With R of J leaves trusted, ``trusted_level`` is 1 - (1 - ``level``)
@@ -105,7 +106,7 @@ class LeafReport(Record):
     verdict: Array
     cases_needed: Floats
     tree: TreeLevels
-    wanted: float
+    required_confidence: float
     level: float
     trusted_level: float
     method: str
@@ -184,7 +185,7 @@ def report_on_leaves(
         verdict=np.select([is_coin, passes], ["coin toss", passed], "thin"),
         cases_needed=more_cases,
         tree=tree_levels(total, n / total, probability, empty),
-        wanted=confidence,
+        required_confidence=confidence,
         level=level,
         trusted_level=float(trusted_level),
         method=method,
@@ -441,7 +442,7 @@ def _foot(report: LeafReport) -> list[str]:
     line = (
         f"tree of {tree.n:,} cases: P(C) {chance(tree.confidence, 3)}, "
         f"P(U) {chance(tree.utility, 3)}; {_number_trusted(report)} of "
-        f"{report.node.size} leaves trusted at {report.wanted:g}"
+        f"{report.node.size} leaves trusted at {report.required_confidence:g}"
     )
     lines = [line, *_few_cases(report)]
 
@@ -474,12 +475,13 @@ def _few_cases(report: LeafReport) -> list[str]:
 
 def leaf_sentences(report: LeafReport) -> list[str]:
     """Return sentences on the leaves that can be trusted, and on the columns."""
+    false_discovery = 100 * (1 - report.required_confidence)
     sentences = [
         f"{_number_trusted(report)} of "
         f"{counted(report.node.size, 'leaf', 'leaves')} can be trusted.",
         "In a trusted leaf the observed majority is the true majority with a "
-        f"probability P(C) of {report.wanted:g} or more.",
-        f"Of all leaves called trusted, at most {100 * (1 - report.wanted):.3g} % are "
+        f"probability P(C) of {report.required_confidence:g} or more.",
+        f"Of all leaves called trusted, at most {false_discovery:.3g} % are "
         "expected to have no true majority (Benjamini and Hochberg 1995).",
         "P(U) is the probability that a new case has the label of the majority.",
     ]
