@@ -168,7 +168,7 @@ def test_two_cuts(kind):
 
         pairs_without_zone = [pair for pair in all_pairs if pair[0][0] == pair[0][1]]
         _, best_single = best(pairs_without_zone, *problem)
-        assert zones.single == about(best_single)
+        assert zones.single_threshold_value == about(best_single)
 
         deferred = zones.deferred_pos + zones.deferred_neg
         assert sum(zones.confusion.cells) + deferred == pytest.approx(tally.n)
@@ -210,8 +210,8 @@ def test_groups(kind):
 
         # without the limits that bind the groups to each other
         uncoupled = [k for k in limits if "_gap" not in k and "_ratio" not in k]
-        _, free_value = best(all_choices, objective, uncoupled, sign)
-        assert answer.free_value == about(free_value)
+        _, unconstrained_value = best(all_choices, objective, uncoupled, sign)
+        assert answer.unconstrained_value == about(unconstrained_value)
 
         # one threshold for all, under the limits on all cases
         totals = [k for k in limits if k in GROUPS[-2:]]

@@ -24,7 +24,7 @@ def test_larger_groups_are_proved_and_described():
     assert max(recall) - min(recall) <= 0.02
     assert g.gaps["recall_gap"].value == pytest.approx(max(recall) - min(recall))
     assert g.gaps["recall_gap"].high > 0.02
-    assert g.value <= g.free_value
+    assert g.value <= g.unconstrained_value
     assert g.common_gaps["recall_gap"] > 0.02
 
     whole = trueness.best_threshold(sum(groups.values(), Tally([])), "accuracy")

@@ -13,7 +13,7 @@ HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 def test_by_hand_with_a_price_for_each_case():
     z = best_thresholds(HAND, minimize=trueness.cost(fp=1, fn=2, defer=0.4))
 
-    assert (z.value, z.single) == (2.0, 3.0)
+    assert (z.value, z.single_threshold_value) == (2.0, 3.0)
     assert (z.lower, z.upper) == (0.35, 0.8)
     assert (z.deferred_pos, z.deferred_neg, z.defer) == (2, 3, 0.5)
     assert z.lower_range == (0.2, 0.5)
@@ -22,7 +22,7 @@ def test_by_hand_with_a_price_for_each_case():
     dear = best_thresholds(HAND, minimize="cost(fp=1, fn=2, defer=3)")
 
     assert dear.defer == 0
-    assert dear.value == dear.single
+    assert dear.value == dear.single_threshold_value
     assert "deferred from 0.35 on: 2 positives, 3 negatives" in repr(z)
 
 

@@ -73,7 +73,7 @@ class GroupThresholds(Record):
     common_threshold, common_value, common_gaps
         The best common threshold that meets the constraints on all groups jointly, its
         value, and the bounded differences there.
-    free_value : float
+    unconstrained_value : float
         The value without bounds on differences, which shows their cost.
     """
 
@@ -88,7 +88,7 @@ class GroupThresholds(Record):
     common_threshold: float
     common_value: float
     common_gaps: dict[str, float]
-    free_value: float
+    unconstrained_value: float
     objective: str
     notes: tuple[str, ...] = ()
 
@@ -179,7 +179,9 @@ def group_thresholds(
     cuts, cuts_of_all = _count_cuts(tallies)
     constraints = read_scoped_constraints(subject_to, GROUPS)
 
-    solution, free_value = _search(cuts, constraints, objective.maximized, time_limit)
+    solution, unconstrained_value = _search(
+        cuts, constraints, objective.maximized, time_limit
+    )
     common = _best_common_cut(cuts_of_all, cuts, constraints, objective.maximized)
 
     places: list[int] = solution.cuts or []
@@ -207,7 +209,7 @@ def group_thresholds(
         common_threshold=common.threshold,
         common_value=objective.sign * common.value,
         common_gaps=common.gaps,
-        free_value=float(objective.sign * free_value),
+        unconstrained_value=float(objective.sign * unconstrained_value),
         objective=str(objective),
         notes=_notes(tallies, proved),
     )
@@ -221,7 +223,7 @@ class _SearchResult(NamedTuple):
     """The best cuts, and the value that cuts without comparisons could have."""
 
     solution: GroupSolution
-    free_value: Any
+    unconstrained_value: Any
 
 
 def _search(

@@ -121,10 +121,11 @@ def _writer(constraint: Constraint) -> Callable[[float], str]:
 
 
 def zone_sentences(zones: Zones) -> list[str]:
-    """Say where yes and no end, and what the zone of doubt is worth."""
+    """Say where the zones end, and what deferring cases gains."""
     single = "no single threshold meets the constraints"
-    if not math.isnan(zones.single):
-        single = f"with the best single threshold it is {written(zones.single)}"
+    value = zones.single_threshold_value
+    if not math.isnan(value):
+        single = f"with the best single threshold it is {written(value)}"
     objective = objective_of(zones.objective)
     sentences = [
         _where_zones_end(zones),
@@ -212,9 +213,10 @@ def group_sentences(groups: GroupThresholds) -> list[str]:
         f"{proof}.",
         *(f"{gap}." for gap in groups.gaps.values()),
     ]
-    if groups.free_value != groups.value:
+    if groups.unconstrained_value != groups.value:
         sentences.append(
-            f"Without limits on differences it is {written(groups.free_value)}."
+            "Without bounds on differences it is "
+            f"{written(groups.unconstrained_value)}."
         )
     if not math.isnan(groups.common_value):
         sentences.append(_common_threshold_sentence(groups))

@@ -79,7 +79,7 @@ class Zones(Record):
         the same cases.
     confusion : Confusion
         The confusion matrix of the decided cases.
-    single : float
+    single_threshold_value : float
         The objective at the best single threshold that meets the constraints (NaN: none
         does), for comparison.
     pairs : tuple of (range, range)
@@ -97,7 +97,7 @@ class Zones(Record):
     deferred_pos: float
     deferred_neg: float
     defer: float
-    single: float
+    single_threshold_value: float
     pairs: tuple[tuple[Interval, Interval], ...]
     objective: str
     constraints: dict[str, float]
@@ -114,8 +114,8 @@ class Zones(Record):
         upper = cut_text(self.upper, self.upper_range)
         lower = cut_text(self.lower, self.lower_range)
         heading = f"Zones: {self.objective} = {self.value:.6g}"
-        if not math.isnan(self.single):
-            heading += f" (a single threshold: {self.single:.6g})"
+        if not math.isnan(self.single_threshold_value):
+            heading += f" (a single threshold: {self.single_threshold_value:.6g})"
         prevalence = f"  prevalence {self.prevalence:.4g}"
         if len(self.pairs) > 1:
             prevalence += f"; {len(self.pairs) - 1} more pairs are as good"
@@ -224,7 +224,9 @@ def best_thresholds(
         deferred_pos=(counts.tp[lower] - counts.tp[upper]).item(),
         deferred_neg=(counts.fp[lower] - counts.fp[upper]).item(),
         defer=float(_deferred(cuts, upper, lower)) / float(cuts.total),
-        single=math.nan if single is None else objective.sign * float(single),
+        single_threshold_value=math.nan
+        if single is None
+        else objective.sign * float(single),
         pairs=_score_ranges(cuts, optimum.pairs, first=(upper, lower)),
         objective=str(objective),
         constraints={
