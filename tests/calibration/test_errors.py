@@ -35,8 +35,8 @@ def test_the_error_by_chance_by_hand():
     # E|N(0, s)| = s sqrt(2 / pi)
     deviations = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
     by_chance = math.sqrt(2 / math.pi) * sum(deviations) / 3
-    assert error.chance == pytest.approx(by_chance)
-    assert f"{error.chance:.3g}" in error.notes[0]
+    assert error.expected_by_chance == pytest.approx(by_chance)
+    assert f"{error.expected_by_chance:.3g}" in error.notes[0]
 
 
 def test_smooth_error_is_that_of_its_authors():

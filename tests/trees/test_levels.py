@@ -180,7 +180,7 @@ def test_a_large_tree_agrees_with_the_random_walk(share, p):
     tree = tree_levels(3000, [share, 1 - share], [p, p])
     walked = [walk_confidence(3000, x, p) for x in (share, 1 - share)]
     assert tree.node_confidence == pytest.approx(walked, abs=1e-14)
-    assert 0 <= tree.left_out < 1e-15
+    assert 0 <= tree.truncation_error < 1e-15
 
 
 TOP_METHODS = ("mle", "emle", "blend")

@@ -74,7 +74,7 @@ class CalibrationError(Answer):
         calibration error: no bins, a kernel that chooses its own width.
     bins, binning : int, str
         How many bins hold cases, and how they were made.
-    chance : float
+    expected_by_chance : float
         The plain error that perfectly calibrated scores would have on average here.
     """
 
@@ -83,7 +83,7 @@ class CalibrationError(Answer):
     rms: Estimate
     smooth: Estimate
     bins: int
-    chance: float
+    expected_by_chance: float
     binning: str = "equal mass"
     notes: tuple[str, ...] = ()
 
@@ -103,7 +103,7 @@ def calibration_error(
     .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
     Compare errors only at the same n, prevalence and bins: even calibrated scores have,
-    on average, the plain error ``chance``. Kumar, Liang and Ma (2019,
+    on average, the plain error ``expected_by_chance``. Kumar, Liang and Ma (2019,
     arXiv:1909.10155); Błasiok and Nakkiran (2024, arXiv:2309.12236). The interval of
     ``smooth`` is that of likely calibration lines (Scheffé 1953).
 
@@ -151,7 +151,7 @@ def calibration_error(
         rms=_root_mean_square(residuals, level),
         smooth=smooth,
         bins=int(start.size),
-        chance=chance,
+        expected_by_chance=chance,
         binning=binning,
         notes=(
             *unlabelled_notes(data),

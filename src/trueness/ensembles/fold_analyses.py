@@ -203,7 +203,7 @@ def _validate_threshold(
             for metric in METRICS.values()
         },
         holds=_proportions_met(read_constraints(subject_to), confusions),
-        failed=1 - len(votes) / len(data),
+        failure_rate=1 - len(votes) / len(data),
         notes=(
             (
                 "The threshold was chosen on all folds except one, and tested on that "

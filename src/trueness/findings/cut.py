@@ -77,7 +77,7 @@ KEYS = (
 )
 NEW = ("metric", "on new cases")  # what to expect of the rule that was chosen
 VALIDATION = (
-    *("thresholds", "corrected", "optimism", "metrics", "holds", "failed"),
+    *("thresholds", "corrected", "optimism", "metrics", "holds", "failure_rate"),
     *("prevalence", "notes"),
 )
 

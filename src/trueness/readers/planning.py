@@ -35,7 +35,7 @@ class ReaderPlan(Record):
         treatments.
     difference : float
         The difference that is to be detected; with a margin, the sum of both.
-    target, level : float
+    required_power, level : float
         The required power, and the level of the test (95 % for a test of 5 %).
     """
 
@@ -44,7 +44,7 @@ class ReaderPlan(Record):
     power: Floats
     assurance: Floats
     difference: float
-    target: float
+    required_power: float
     level: float
     notes: tuple[str, ...]
 
@@ -139,7 +139,7 @@ def plan_readers(
         power=np.array(powers),
         assurance=np.array(assurances),
         difference=detectable,
-        target=target,
+        required_power=target,
         level=level,
         notes=_notes(data, case_numbers, reader_numbers, group_numbers),
     )

@@ -89,7 +89,7 @@ class Validation(Answer):
         The expected value of each metric on new cases; intervals allow for the choice.
     holds : dict of str to float
         How often each constraint held on the cases that a repeated choice left out.
-    failed : float
+    failure_rate : float
         The proportion of samples in which nothing could be chosen.
     """
 
@@ -102,7 +102,7 @@ class Validation(Answer):
     out_of_bag: Floats
     metrics: dict[str, Estimate]
     holds: dict[str, float]
-    failed: float
+    failure_rate: float
     prevalence: str = ""
     notes: tuple[str, ...] = ()
 
@@ -279,7 +279,7 @@ def _validate(
     task: RepeatableChoice,
     runs: RepeatedChoices,
     observed: ObservedRule,
-    failed: float,
+    failure_rate: float,
     level: float,
 ) -> Validation:
     """Return what the repeated choices say of the chosen rule."""
@@ -311,7 +311,7 @@ def _validate(
             str(scoped): _how_often_met(task, scoped, runs.left_out)
             for scoped in task.constraints
         },
-        failed=failed,
+        failure_rate=failure_rate,
         prevalence=task.prevalence_text,
         notes=_notes(task),
     )

@@ -112,7 +112,7 @@ class TreeLevels(Record):
     ----------
     confidence, utility : float
         P(C) and P(U) of the whole tree of ``n`` cases.
-    left_out : float
+    truncation_error : float
         The most that each level can differ because only the central part of the
         binomial distribution was summed.
     weights, p, node_confidence, node_utility : array (J,)
@@ -122,7 +122,7 @@ class TreeLevels(Record):
     confidence: float
     utility: float
     n: int
-    left_out: float
+    truncation_error: float
     weights: Floats
     p: Floats
     node_confidence: Floats
@@ -172,7 +172,7 @@ def tree_levels(
     right_if_empty = _probability_right_if_empty(empty)
 
     d = np.abs(2 * probability - 1)
-    excess, left_out = _mean_excess(n, weights, d)
+    excess, truncation_error = _mean_excess(n, weights, d)
     # an empty leaf was counted as a coin, 1/2
     empty_leaf = binomial_pmf(0, n, weights)
     node_confidence = 0.5 + 0.5 * excess + (right_if_empty - 0.5) * empty_leaf
@@ -183,7 +183,7 @@ def tree_levels(
         confidence=float(weights @ node_confidence),
         utility=float(weights @ node_utility),
         n=n,
-        left_out=left_out,
+        truncation_error=truncation_error,
         weights=weights,
         p=np.maximum(probability, 1 - probability),
         node_confidence=node_confidence,
