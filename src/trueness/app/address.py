@@ -103,7 +103,8 @@ FIELDS = {
     "node": "Leaf", "judge": "Judges", "passed": "Passed",
     "labelled": "How the labelled cases were chosen",
     "rule": "Rule", "count": "Count", "weight": "Weight", "cluster": "Clusters",
-    "by": "Groups", "yes": "Verdict that means positive", "verdict": "Verdicts",
+    "by": "Groups", "positive-verdict": "Verdict that means positive",
+    "verdict": "Verdicts",
     "item": "Item", "system": "System", "level": "Confidence level",
     "guarantee": "Guarantee", "prevalence": "Prevalence in use",
     "half-width": "Half-width",
@@ -141,7 +142,7 @@ class VerdictColumns:
     """What only leaves, verdicts and attempts have; None where nothing is said."""
 
     rule: str | None = None  # column that says in words what a leaf is
-    yes: str | None = None  # the verdict that means positive
+    positive_verdict: str | None = None  # the verdict that means positive
     labelled: str | None = None  # how the labelled cases were chosen
     verdict: str | None = None  # column of verdicts, of a table with a row for each
     item: str | None = None  # column that names what was judged, or tried
@@ -339,7 +340,7 @@ def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:
 
     verdicts = VerdictColumns(
         rule=reader.column("rule"),
-        yes=reader.column("yes"),
+        positive_verdict=reader.column("positive_verdict"),
         labelled=reader.choice("labelled", LABELLED, strip=False) or None,
         verdict=reader.column("verdict"),
         item=reader.column("item"),
@@ -684,7 +685,7 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
         wide.source,
         wide.judges or guess(wide.source.table, taken),
         label,
-        columns.positive or data.verdicts.yes,
+        columns.positive or data.verdicts.positive_verdict,
         count,
         wide.system,
         DEFAULT_LEVEL,

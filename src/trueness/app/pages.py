@@ -113,7 +113,7 @@ def query_of(address: Address) -> str:
         "cluster": columns.cluster,
         "missing_scores": columns.missing_scores,
         "rule": verdicts.rule,
-        "yes": verdicts.yes,
+        "positive_verdict": verdicts.positive_verdict,
         "labelled": verdicts.labelled,
         "verdict": verdicts.verdict,
         "item": verdicts.item,
@@ -438,7 +438,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
 
     options |= {
         "rule": column_or_none(verdicts.rule),
-        "yes": verdicts.yes,
+        "positive-verdict": verdicts.positive_verdict,
         "labelled": verdicts.labelled if chosen.label else None,
         "level": address.other_level,
     }
@@ -563,8 +563,8 @@ def _python(address: Address, chosen: Request) -> str:
             chosen.label,
         )
 
-    if data.verdicts.yes is not None:
-        values["votes"] = _votes_sql(address, chosen, data.verdicts.yes)
+    if data.verdicts.positive_verdict is not None:
+        values["votes"] = _votes_sql(address, chosen, data.verdicts.positive_verdict)
 
     return _render("lines.py.j2", opened=opened_line(address.file.typed), **values)
 

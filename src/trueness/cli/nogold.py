@@ -60,7 +60,7 @@ def nogold_command(
     file: options.File,
     label: options.Label = None,
     vote: options.Votes = None,
-    yes: options.Yes = None,
+    positive_verdict: options.PositiveVerdict = None,
     score: options.Scores = None,
     threshold: Annotated[
         list[str] | None,
@@ -200,7 +200,7 @@ def nogold_command(
         if thresholds:
             data = _with_scores_cut(data, thresholds)
         else:
-            data = with_verdicts(data, yes)
+            data = with_verdicts(data, positive_verdict)
 
         posterior, answer = _without_truth(
             data,
