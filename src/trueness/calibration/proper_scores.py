@@ -436,8 +436,9 @@ def notes_on_infinity(t: Tally) -> tuple[str, ...]:
 
     cases = (t.pos + t.neg)[certain].sum()
     return (
-        f"Cases with a score of exactly 0 or 1 ({number_of(cases)}) were all correct; "
-        "one error would make the loss infinite, so the interval has no upper end. "
+        f"All cases with a score of exactly 0 or 1 ({number_of(cases)}) were "
+        "correct. One error would make the loss infinite, so the interval has no "
+        "upper end. "
         f"{remedy}",
     )
 

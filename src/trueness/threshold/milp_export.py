@@ -123,7 +123,7 @@ def milp_program(
     -----
     Differs from eq. (3): scores are replaced by their ranks, so that epsilon is a half
     and a score of exactly 0 or 1 blocks nothing. Differs from eq. (6), whose weights
-    should be alpha / N and beta / P. A quotient such as F1 is no linear program:
+    should be alpha / N and beta / P. A quotient such as F1 is not a linear program:
     ``best_threshold`` solves a sequence of them (Dinkelbach 1967).
 
     Examples
