@@ -189,7 +189,7 @@ ADVICE = {
                 "Type --missing-scores drop"),
     "percent": (ROWS, "threshold -l y -s p --subject-to recall>=90", "0.9 for 90 %"),
     "counts": ("y,p,n\n0,0.1,30\n1,0.9,20\n", "evaluate", "says how many cases a row "
-               "stands for, type --count n."),
+               "represents, type --count n."),
     "flagged": (ROWS.replace("1,0.8", ",0.8"), "threshold -l y -s p --subject-to "
                 "flagged<=9", "counts labelled cases only; 4 cases have none"),
     "one class": ("y,p\n1,0.5\n1,0.7\n", "evaluate -l y -s p", "at least one positive"),

@@ -682,7 +682,7 @@ def tied_sample(rng):
 GONE = {"a": [1, None, 2], "b": [1, 2, 3]}
 ERRORS = {
     "at least two classifiers": lambda x: trueness.compare_auc(x[["ndka"]]),
-    "takes nothing besides a panel": lambda x: trueness.compare_auc(x, x["ndka"]),
+    "takes one panel": lambda x: trueness.compare_auc(x, x["ndka"]),
     "needs a panel": lambda x: trueness.compare_auc(x["ndka"]),
     r"1 of 3 .*missing_scores=": lambda x: trueness.compare_auc([0, 1, 1], GONE),
     "0 negatives": lambda x: trueness.compare_auc([1, 1], {"a": [1, 2], "b": [1, 2]}),

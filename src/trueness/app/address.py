@@ -128,8 +128,8 @@ NO_LABELS = "no human labels"
 DROP = "leave them out"
 # fields of a design that not every answer takes, and what is chosen there instead
 WITHOUT = {
-    "weight": "every case weighs the same",
-    "cluster": "every case stands for itself",
+    "weight": "all cases have equal weight",
+    "cluster": "every case is independent",
 }
 DEFAULT_LEVEL = 0.95  # of confidence
 DEFAULT_CALIBRATOR = "auto"

@@ -311,7 +311,7 @@ def _freeze_table(record: Map, scores: str, values: str, additional: int) -> Non
 def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     """Calibration map from score to probability.
 
-    Which probability does each score stand for? Called with scores the map returns
+    Which probability does each score correspond to? Called with scores the map returns
     probabilities; ``t.map(c)`` is the calibrated tally, and ``c.save(path)`` saves the
     map. With a stated prevalence, which a case-control sample needs, the map is for
     that prevalence (:func:`trueness.at_prevalence`).

@@ -208,7 +208,7 @@ def log_loss(
 
     A probability of 0 for an outcome that occurred has an infinite loss: nothing is
     clipped, and ``notes`` state the number of such cases. If there are scores of
-    exactly 0 or 1, all of them right, the interval has no upper bound. Parts as of
+    exactly 0 or 1, all correct, the interval has no upper bound. Parts as of
     :func:`brier`.
 
     Parameters

@@ -230,7 +230,7 @@ def _check_verdicts(verdicts: Mapping[str, Sequence[str]], yes: str) -> None:
     all_verdicts = [value for values in verdicts.values() for value in values]
     if yes not in all_verdicts:
         raise InputError(
-            "The positive verdict must occur in the tests; none of them says "
+            "The positive verdict must occur in the tests; no test has the verdict "
             f"{yes!r}; found {names_of(dict.fromkeys(all_verdicts))}.",
             option="positive_verdict",
         )

@@ -257,7 +257,7 @@ def _with_counts(source: Source, request: Request) -> Request:
 
     shell.say(
         f"Every row counts as one case. If column {unused!r} says how many cases a "
-        f"row stands for, type --count {unused}."
+        f"row represents, type --count {unused}."
     )
 
     return request

@@ -33,7 +33,8 @@ class LabelledFollowUp:
         return (
             f"By {labels.horizon:g}, {labels.n_events:,} cases had the event and "
             f"{labels.n_event_free:,} were free of it; {labels.n_censored:,} were "
-            "censored before, and the others stand for them by weights (Kaplan-Meier)."
+            "censored before, which weights of the others account for "
+            "(Kaplan-Meier)."
         )
 
 

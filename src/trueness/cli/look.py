@@ -94,7 +94,7 @@ def _advice_without_labels(questions: list[LookedQuestion], file: str) -> list[s
 
     typed = shlex.join([file, "--score", str(scored[0].columns["score"])])
     return [
-        "No column holds labels. A map from labelled cases tells how good a score is: "
+        "No column holds labels. A map from labelled cases shows how good a score is: "
         f"trueness evaluate {typed} --unlabelled map.json."
     ]
 
@@ -116,7 +116,8 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
 def _table_of_questions(lines: dict[str, str]) -> Any:
     if not lines:
         return (
-            "The columns alone do not tell what to ask. With labels and scores type "
+            "The columns alone do not show which analysis fits. With labels and scores "
+            "type "
             "trueness evaluate FILE --label COLUMN --score COLUMN; with labels and "
             "groups, trueness leaves FILE --label COLUMN --node COLUMN."
         )

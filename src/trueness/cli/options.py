@@ -62,7 +62,7 @@ def _read_typed_number(text: str) -> float:
         return read_number(text)
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is no number. Type one such as 0.8 or 80%."
+            f"{text!r} is not a number. Type one such as 0.8 or 80%."
         ) from None
 
 

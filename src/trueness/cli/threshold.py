@@ -97,8 +97,9 @@ def threshold_command(
         float | None,
         options.number(
             "--auc",
-            help="Without labels: the AUC, known from elsewhere. With --prevalence it "
-            "tells what each rank means (Fermi-Dirac, Kim et al. 2021).",
+            help="Without labels: the AUC, known from elsewhere. With --prevalence "
+            "it gives the probability of a positive at each rank (Fermi-Dirac, Kim "
+            "et al. 2021).",
         ),
     ] = None,
     validate: Annotated[

@@ -101,9 +101,7 @@ def compare_auc(
     _options.choice(method, ("student", "delong"), "method")
     if isinstance(data, Panel):
         if other is not None:
-            raise InputError(
-                "compare_auc takes nothing besides a panel; leave the other data out."
-            )
+            raise InputError("compare_auc takes one panel; leave the other data out.")
         return _compare_auc_on_same_cases(data, method, margin, level)
 
     tallies = _unpaired_tallies(data, other)

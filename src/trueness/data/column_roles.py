@@ -818,7 +818,7 @@ def count_remark(count: str | None) -> tuple[str, ...]:
     if count is None:
         return ()
     return (
-        f"Column {names_of([count])} says how many cases each row stands for: no two "
+        f"Column {names_of([count])} says how many cases each row represents: no two "
         "rows have the same label and scores.",
     )
 

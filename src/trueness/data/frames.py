@@ -112,7 +112,7 @@ def tally(
         The label value that counts as positive. 0/1, False/True and -1/1 need none, nor
         do known pairs of words (yes/no, positive/negative, sick/healthy, ...).
     count
-        How many cases each row stands for: an array, or a column of the frame.
+        How many cases each row represents: an array, or a column of the frame.
     weight, sample_weight
         How much each case weighs (survey weights, inverse probabilities): zero or
         more, an array or a column of the frame; see ``docs/howto/sampling.md``.

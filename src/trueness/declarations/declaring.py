@@ -98,7 +98,7 @@ def declare(
         The only scores at which bins may begin. With another declaration here, the
         counts of both can be added without loss.
     agreement
-        The comparator is no reference standard: positive and negative per cent
+        The comparator is not a reference standard: positive and negative per cent
         agreement in place of sensitivity and specificity (FDA 2007).
     title, source
         A title, and the file of the predictions, whose SHA-256 is declared.

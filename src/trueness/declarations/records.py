@@ -148,7 +148,7 @@ class Declaration(Record):
     statements : dict
         What the author states: intended use, population, reference standard, ...
     agreement : bool
-        The comparator is no reference standard: agreement is measured, not accuracy.
+        The comparator is not a reference standard: agreement is measured, not accuracy.
     counts : Tally or Attempts
         The evidence: counts that were published.
     groups : dict

@@ -537,7 +537,7 @@ def _warn(misfit: float, converged: bool) -> None:
         warn_user(
             "The data contradict independent errors, or the stated prevalence "
             f"(p-value {misfit:.1g}), so estimates from agreement alone are doubtful. "
-            "Leave out classifiers that are alike, or label some cases.",
+            "Leave out similar classifiers, or label some cases.",
             DoubtfulAssumptionWarning,
         )
 

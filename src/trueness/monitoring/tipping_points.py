@@ -54,7 +54,7 @@ class TippingPoint(Answer):
         where none from 1/20 to 20 changes it. None for an AUC, which a factor of all
         odds hardly changes.
     slope : pair of float
-        The factors of the slope of the log odds about their mean, likewise.
+        The same for the slope of the log odds about their mean.
     """
 
     requirement: str
