@@ -123,8 +123,8 @@ def test_paired_by_names(rng):
     assert found.paired
     assert found.p_better < 0.01
     assert found.p_worse > 0.05
-    assert found.surely_better
-    assert not found.surely_worse
+    assert found.significantly_better
+    assert not found.significantly_worse
     assert (found.low <= found.difference).all()
     assert (found.difference <= found.high).all()
     assert 0 <= found.margin < max(0, -found.low.min())
@@ -190,9 +190,9 @@ def test_band_and_p_values_do_not_contradict_each_other(rng, spread):
         found = trueness.dominates(
             two_curves(rng, 200, [0.8, 0.8], spread=spread), replicates=200, rng=k
         )
-        surely += bool(found.surely_better or found.surely_worse)
-        assert found.p_better <= 0.05 or not found.surely_better
-        assert found.p_worse <= 0.05 or not found.surely_worse
+        surely += bool(found.significantly_better or found.significantly_worse)
+        assert found.p_better <= 0.05 or not found.significantly_better
+        assert found.p_worse <= 0.05 or not found.significantly_worse
 
     assert spread < 1 or surely
 

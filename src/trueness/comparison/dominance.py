@@ -61,7 +61,7 @@ class Dominance(Record):
     tested_margin, p_noninferior : float
         The margin that was tested, and the p-value of "the second is better by more
         than that at some false positive rate"; NaN without a margin.
-    surely_better, surely_worse : tuple of (low, high)
+    significantly_better, significantly_worse : tuple of (low, high)
         False positive rates at which the band of the difference excludes zero.
     fpr, difference, low, high : array
         Difference of the true positive rates, with its simultaneous band.
@@ -85,8 +85,8 @@ class Dominance(Record):
     margin_first: float
     tested_margin: float
     p_noninferior: float
-    surely_better: Ranges
-    surely_worse: Ranges
+    significantly_better: Ranges
+    significantly_worse: Ranges
     fpr: Floats
     difference: Floats
     low: Floats
@@ -276,8 +276,8 @@ def _dominance(
         margin_first=float(np.clip(one_sided + uncertain.value, 0.0, 1.0).max()),
         tested_margin=request.margin,
         p_noninferior=p_value_of_margin(uncertain, request.margin),
-        surely_better=_ranges_where(request.grid, band.low > 0),
-        surely_worse=_ranges_where(request.grid, band.high < 0),
+        significantly_better=_ranges_where(request.grid, band.low > 0),
+        significantly_worse=_ranges_where(request.grid, band.high < 0),
         fpr=request.grid,
         difference=uncertain.value,
         low=band.low,

@@ -44,7 +44,13 @@ MOST_PAIRS = 45  # whole curves of more pairs are not compared: ten classifiers
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 DOMINANCE = (
     *("verdict", "p_value", "p_better", "p_worse", "range_better", "range_worse"),
-    *("fpr_better", "fpr_worse", "surely_better", "surely_worse", "margin"),
+    *(
+        "fpr_better",
+        "fpr_worse",
+        "significantly_better",
+        "significantly_worse",
+        "margin",
+    ),
 )
 Pairs = dict[tuple[str, str], dominance.Dominance]
 
