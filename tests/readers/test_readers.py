@@ -132,7 +132,15 @@ def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
     if components:
         c = study.components
         same_as_printed(
-            (c.reader, c.interaction, c.variance, c.cov1, c.cov2, c.cov3), components
+            (
+                c.reader_variance,
+                c.interaction_variance,
+                c.error_variance,
+                c.cov1,
+                c.cov2,
+                c.cov3,
+            ),
+            components,
         )
     same_as_printed((study.statistic, study.df2, study.p_value), test)
     if standard_errors:
@@ -391,7 +399,7 @@ def test_plan_by_hand_and_monotone(vandyke):
 
     c = study.components
     between = max(c.cov2 - c.cov3, 0)
-    alone = max(c.interaction, 0) + c.variance - c.cov1 - between
+    alone = max(c.interaction_variance, 0) + c.error_variance - c.cov1 - between
     # as many readers and cases as the pilot
     given = trueness.plan_readers(study, difference=0.05, readers=5, cases=114)
     by_hand = power_of(5, alone, alone + 5 * between, 0.05)
@@ -409,7 +417,7 @@ def test_assurance_is_the_mean_power_over_what_the_mean_square_may_be(vandyke):
     plan = trueness.plan_readers(pilot, difference=0.05, readers=8, cases=200)
     c, shrink = pilot.components, 114 / 200
     between = max(c.cov2 - c.cov3, 0)
-    errors = c.variance - c.cov1 - between
+    errors = c.error_variance - c.cov1 - between
 
     def power(chi2):
         true = max(c.ms_interaction * 4 / chi2 - errors, 0)  # 2 treatments, 5 readers
@@ -431,7 +439,7 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     assert pilot.n_pos + pilot.n_neg == 320
 
     c = pilot.components  # then half the cases of a reader
-    total = max(c.interaction, 0) + 2 * (c.variance - c.cov1)
+    total = max(c.interaction_variance, 0) + 2 * (c.error_variance - c.cov1)
     plan = trueness.plan_readers(pilot, difference=0.06, readers=12, cases=480)
 
     assert plan.power[0] == pytest.approx(power_of(12, total, total, 0.06))
@@ -465,7 +473,9 @@ def test_plan_of_groups_of_readers_by_hand(rng, plan):
     within = max(c.cov2 - c.cov3, 0) * 15 / 6
     shared = sharing_pairs * within
     shrink = 80 * groups / cases
-    alone = max(c.interaction, 0) + shrink * (c.variance - c.cov1 - shared)
+    alone = max(c.interaction_variance, 0) + shrink * (
+        c.error_variance - c.cov1 - shared
+    )
     total = alone + 12 * shrink * shared
 
     planned = trueness.plan_readers(

@@ -36,10 +36,10 @@ class ReaderComponents(Record):
         Mean squares of the results: between treatments, between readers (within
         treatments when readers are nested), and of their interaction; NaN where a
         design has none.
-    variance, cov1, cov2, cov3 : float
+    error_variance, cov1, cov2, cov3 : float
         Variance of the estimation errors, and their covariances: one reader with two
         treatments, two readers with one, and two with two.
-    reader, interaction : float
+    reader_variance, interaction_variance : float
         Variance components of readers, and of their interaction with treatments,
         without that of the estimation errors. Chance can make them negative.
     """
@@ -47,12 +47,12 @@ class ReaderComponents(Record):
     ms_treatment: float
     ms_reader: float
     ms_interaction: float
-    variance: float
+    error_variance: float
     cov1: float
     cov2: float
     cov3: float
-    reader: float
-    interaction: float
+    reader_variance: float
+    interaction_variance: float
 
 
 class TreatmentComponents(NamedTuple):
@@ -294,12 +294,12 @@ def _components(
         ms_treatment=squares.treatment,
         ms_reader=squares.reader,
         ms_interaction=squares.interaction,
-        variance=errors.variance,
+        error_variance=errors.variance,
         cov1=errors.cov1,
         cov2=errors.cov2,
         cov3=errors.cov3,
-        reader=_zero_if_nan(reader),
-        interaction=_zero_if_nan(interaction),
+        reader_variance=_zero_if_nan(reader),
+        interaction_variance=_zero_if_nan(interaction),
     )
 
 
@@ -345,7 +345,7 @@ def treatment_variance(
         # Nested readers have one treatment, so that any other pair has Cov3.
         shared = components.cov3 if model.nested else components.cov1
         return known_variance(
-            components.variance - shared + (n_readers - 1) * due_to_cases
+            components.error_variance - shared + (n_readers - 1) * due_to_cases
         )
 
     numbers = model.readers_per_treatment

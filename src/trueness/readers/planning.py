@@ -220,15 +220,15 @@ def _read_pilot(study: ReaderStudy) -> _Pilot:
         pilot = _Pilot(
             mean_square=components.ms_reader,
             mean_square_df=float(readers_per_treatment.sum() - n_treatments),
-            errors_in_mean_square=components.variance - components.cov2,
-            own_error=components.variance,
+            errors_in_mean_square=components.error_variance - components.cov2,
+            own_error=components.error_variance,
             shared_error=pairs_per_common_pair * components.cov2,
             case_variance=case_variance,
             cases_per_group=cases_per_group,
             nested=True,
         )
     else:
-        own_error = components.variance - components.cov1
+        own_error = components.error_variance - components.cov1
         pilot = _Pilot(
             mean_square=components.ms_interaction,
             mean_square_df=(n_treatments - 1) * (n_readers - 1),
