@@ -49,7 +49,7 @@ def one(p, aucs, rho, method):
     cover = [e.low <= a <= e.high for e, a in zip(estimates, aucs, strict=True)]
     share = found.prevalence
     values = {k: float(np.clip(e.value, 0.01, 0.99)) for k, e in found.auc.items()}
-    blind = trueness.fidel(p, aucs=values, prevalence=share.value)
+    blind = trueness.fidel(p, auc=values, prevalence=share.value)
     areas = [trueness.auc(p.combine(f)).value for f in (trueness.fidel(p), blind)]
     return (
         error.mean(),

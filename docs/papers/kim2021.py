@@ -29,7 +29,7 @@ prec = np.concatenate([[P1[0]], np.cumsum(P1) / ranks])  # Prec(0) = Prec(1)
 fd_t = trueness.fermi_dirac(t)
 known = trueness.fidel(
     panel.without_labels(),
-    aucs={k: trueness.auc(panel[k]).value for k in panel.names},
+    auc={k: trueness.auc(panel[k]).value for k in panel.names},
     prevalence=1 / 3,
 )
 # rows whose mean rank grows: from the best to the worst of both columns

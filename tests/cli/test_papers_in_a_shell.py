@@ -51,7 +51,7 @@ def test_fidel_with_known_aucs_needs_no_label(tmp_path):
 
     traps = pd.read_csv(trueness.samples.path("west_nile"))
     panel = trueness.panel(traps, scores=[*known])
-    expected = trueness.fidel(panel, aucs=known, prevalence=0.05)
+    expected = trueness.fidel(panel, auc=known, prevalence=0.05)
     scores = expected(traps[[*known]].to_numpy())
     assert pd.read_csv(rows)["fidel"].to_numpy() == pytest.approx(scores)
 

@@ -71,7 +71,7 @@ def test_two_cases_by_hand():
     # A ranks right with AUC 0.9, B says nothing: L = +-logit(0.9)
     panel = Panel(["A", "B"], [[2, 5], [1, 5]], unknown=[1, 1])
 
-    combined = trueness.fidel(panel, aucs={"A": 0.9, "B": 0.5}, prevalence=0.5)
+    combined = trueness.fidel(panel, auc={"A": 0.9, "B": 0.5}, prevalence=0.5)
 
     assert combined([[2, 5], [1, 5]]) == pytest.approx([np.log(9), -np.log(9)])
     assert combined.probability([[2, 5]]) == pytest.approx([0.9])
@@ -82,7 +82,7 @@ def test_two_cases_by_hand():
 def test_an_output_between_the_cases_and_a_missing_one_say_nothing():
     panel = Panel(["A", "B"], [[2, 5], [1, 5]], unknown=[1, 1])
 
-    combined = trueness.fidel(panel, aucs={"A": 0.9, "B": 0.5}, prevalence=0.5)
+    combined = trueness.fidel(panel, auc={"A": 0.9, "B": 0.5}, prevalence=0.5)
 
     assert combined([[1.5, 5], [np.nan, np.nan]]) == pytest.approx([0, 0])
 
@@ -405,11 +405,11 @@ def test_published_aucs_give_the_same_as_those_of_the_labels(rng):
     by_labels = quietly(trueness.fidel, panel)
 
     published = trueness.fidel(
-        panel.without_labels(), aucs=aucs, prevalence=panel.prevalence
+        panel.without_labels(), auc=aucs, prevalence=panel.prevalence
     )
 
     assert published(rows) == pytest.approx(by_labels(rows), rel=1e-6, abs=1e-6)
-    assert trueness.fidel(panel, aucs=aucs)(rows) == pytest.approx(published(rows))
+    assert trueness.fidel(panel, auc=aucs)(rows) == pytest.approx(published(rows))
 
 
 def test_part_of_an_ensemble_adds_up_its_terms(rng):
@@ -450,7 +450,7 @@ GAP = Panel(["A", "B"], [[2, np.nan], [1, 2]], [0, 1], [1, 0])
         (lambda: published({"A": 0.7}), "none for 'B'"),
         (lambda: published({"A": 0.7, "B": 0.7, "C": 0.7}), "also 'C'"),
         (lambda: published([0.7, 0.8]), "mapping from name to AUC"),
-        (lambda: published({"A": 7, "B": 0.8}), r"aucs\['A'\] must lie in"),
+        (lambda: published({"A": 7, "B": 0.8}), r"auc\['A'\] must lie in"),
         (lambda: trueness.fidel(TWO, labels="none", **CORRELATED), "needs labelled"),
         (lambda: trueness.fidel(TWO, labels="no"), "labels must be one of"),
         (lambda: trueness.fidel(GAP), "'B' has none for one class"),
@@ -473,7 +473,7 @@ def test_columns_are_taken_by_name():
 
 
 def published(aucs, prevalence=0.2):
-    return trueness.fidel(TWO.without_labels(), aucs=aucs, prevalence=prevalence)
+    return trueness.fidel(TWO.without_labels(), auc=aucs, prevalence=prevalence)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -502,4 +502,4 @@ def test_saved_and_loaded_is_equal_whatever_is_missing(seed, tmp_path):
 
 
 def fit_published(panel):
-    return trueness.fidel(panel, aucs={"A": 0.5, "B": 0.0, "C": 1.0}, prevalence=0.5)
+    return trueness.fidel(panel, auc={"A": 0.5, "B": 0.0, "C": 1.0}, prevalence=0.5)

@@ -200,7 +200,7 @@ def _combine_by_known_aucs(
 
     with progress("Counting", unit=""):
         panel = trueness.panel(source.rows.to_arrow_table(), scores=names)
-        ensemble = trueness.fidel(panel, aucs=aucs, prevalence=prevalence)
+        ensemble = trueness.fidel(panel, auc=aucs, prevalence=prevalence)
 
     shell.save_fitted(ensemble, save)
 

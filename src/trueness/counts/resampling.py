@@ -610,7 +610,7 @@ def rank_frequencies(
 def simulate_panel(
     n: int,
     n_pos: int,
-    aucs: Sequence[float] | Mapping[str, float],
+    auc: Sequence[float] | Mapping[str, float],
     *,
     correlation: ArrayLike = 0.0,
     rng: Seed = 0,
@@ -630,7 +630,7 @@ def simulate_panel(
     ----------
     n, n_pos, rng
         As in :func:`simulate_tally`.
-    aucs
+    auc
         The AUC of each classifier, or a mapping from name to AUC.
     correlation
         r: one number for all pairs, or a matrix (K, K) with ones on the diagonal.
@@ -642,16 +642,16 @@ def simulate_panel(
     (('A', 'B'), 200)
     """
     n, n_pos = _options.class_sizes(n, n_pos)
-    if isinstance(aucs, Mapping):
-        names = list(aucs)
-        areas = list(aucs.values())
+    if isinstance(auc, Mapping):
+        names = list(auc)
+        areas = list(auc.values())
     else:
-        areas = np.atleast_1d(_columns.probabilities(aucs, "aucs")).tolist()
+        areas = np.atleast_1d(_columns.probabilities(auc, "auc")).tolist()
         names = [f"C{k + 1}" for k in range(len(areas))]
     if not areas or is_several(areas[0]):
         raise InputError(
-            f"aucs must hold one AUC per classifier; found {described(aucs)}.",
-            option="aucs",
+            f"auc must hold one AUC per classifier; found {described(auc)}.",
+            option="auc",
             example=[0.7, 0.8],
         )
 

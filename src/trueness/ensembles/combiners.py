@@ -146,7 +146,7 @@ class FiDEL(RankMap):
 def fidel(
     data: Panel,
     *,
-    aucs: Mapping[str, float] | None = None,
+    auc: Mapping[str, float] | None = None,
     prevalence: float | None = None,
     labels: str = "given",
     method: str = "independent",
@@ -170,7 +170,7 @@ def fidel(
     data
         Outputs of several classifiers on the same cases, NaN where missing. New cases
         are ranked against these cases (with labels, against the labelled ones).
-    aucs
+    auc
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.
     prevalence
@@ -187,7 +187,7 @@ def fidel(
     Examples
     --------
     >>> p = Panel(["A", "B"], [[4, 1], [3, 4], [2, 3], [1, 2]], unknown=[1, 1, 1, 1])
-    >>> f = fidel(p, aucs={"A": 0.8, "B": 0.5}, prevalence=0.5)  # B says nothing
+    >>> f = fidel(p, auc={"A": 0.8, "B": 0.5}, prevalence=0.5)  # B says nothing
     >>> f.predict([[4, 1], [3, 4], [2, 3], [1, 2]])
     array([ True,  True, False, False])
     """
@@ -195,7 +195,7 @@ def fidel(
     _options.choice(method, ("independent", "correlated"), "method")
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    if aucs is not None or labels == "none":
+    if auc is not None or labels == "none":
         if method != "independent":
             raise InputError(
                 f"The method {method!r} needs labelled cases to estimate how the "
@@ -204,9 +204,9 @@ def fidel(
                 option="method",
                 example="independent",
             )
-        if aucs is None:
+        if auc is None:
             return _fidel_by_agreement(data, prevalence)
-        return _fidel_of_published_aucs(data, aucs, prevalence)
+        return _fidel_of_published_aucs(data, auc, prevalence)
 
     reference = RankReference(data, "fidel")
     if prevalence is None:
@@ -283,10 +283,10 @@ def _fidel_by_agreement(panel: Panel, prevalence: float | None) -> FiDEL:
 
 
 def _fidel_of_published_aucs(
-    panel: Panel, aucs: Mapping[str, float], prevalence: float | None
+    panel: Panel, auc: Mapping[str, float], prevalence: float | None
 ) -> FiDEL:
     """Return FiDEL without labels, with published AUCs."""
-    areas = _auc_of_each(aucs, panel.names)
+    areas = _auc_of_each(auc, panel.names)
     if prevalence is None:
         prevalence = panel.prevalence
     if not 0 < prevalence < 1:
@@ -323,29 +323,28 @@ def _fidel_without_labels(
     )
 
 
-def _auc_of_each(aucs: Mapping[str, float], names: Sequence[str]) -> Floats:
+def _auc_of_each(auc: Mapping[str, float], names: Sequence[str]) -> Floats:
     """Return the AUC of each name, in the order of the names."""
-    if not isinstance(aucs, Mapping):
+    if not isinstance(auc, Mapping):
         raise InputError(
-            f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}.",
-            option="aucs",
+            f"auc must be a mapping from name to AUC; found {type(auc).__name__}.",
+            option="auc",
             example=PythonCode(f"{{{names[0]!r}: 0.8, ...}}"),
         )
 
-    lacking = [name for name in names if name not in aucs]
-    extra = [name for name in aucs if name not in names]
+    lacking = [name for name in names if name not in auc]
+    extra = [name for name in auc if name not in names]
     if lacking or extra:
         mismatch = f"also {listing(extra)}"
         if lacking:
             mismatch = f"none for {listing(lacking)}"
         raise InputError(
-            f"aucs must hold an AUC for each of {listing(names, 12)}; found "
-            f"{mismatch}.",
-            option="aucs",
+            f"auc must hold an AUC for each of {listing(names, 12)}; found {mismatch}.",
+            option="auc",
         )
 
     return np.array(
-        [_options.fraction(aucs[name], f"aucs[{name!r}]", ends="[]") for name in names]
+        [_options.fraction(auc[name], f"auc[{name!r}]", ends="[]") for name in names]
     )
 
 
