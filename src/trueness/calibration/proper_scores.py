@@ -180,10 +180,10 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     .. math:: S = \frac1n \sum_i (p_i - y_i)^2
                 = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
 
-    MCB is the gain of the best increasing recalibration, DSC its gain over predicting
-    the prevalence for every case, and UNC the loss of that prediction. Recalibration
-    fits noise, so MCB and DSC are too large on average: read their lower ends.
-    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118.
+    MCB is the gain of the best increasing recalibration. DSC is its gain over
+    predicting the prevalence for every case, and UNC the loss of that prediction.
+    Recalibration fits noise, so MCB and DSC are too large on average: read their lower
+    ends. Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118.
 
     Examples
     --------

@@ -211,7 +211,7 @@ def _check_follow_up(
     """Stop where a horizon stands beside what it decides itself."""
     if label or weight or count or len(files) > 1:
         raise InputError(
-            "At a horizon labels and weights come from the follow-up of one file. "
+            "With a horizon, labels and weights come from the follow-up in one file. "
             "Leave out the label, the weight, the count and other files.",
             option="horizon",
         )

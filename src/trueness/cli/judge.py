@@ -398,7 +398,7 @@ def judge_command(
         typer.Option(
             "--next",
             metavar="NUMBER",
-            help="Number of cases to label next; lists them.",
+            help="List this number of cases to label next.",
         ),
     ] = 0,
     half_width: Annotated[

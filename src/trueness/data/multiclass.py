@@ -97,7 +97,7 @@ def top_label(
     Notes
     -----
     The tally of a class has the cases for which it has the highest score (in a tie, the
-    first class); those of this class are positive. A classifier is calibrated for its
+    first class). Cases of this class are positive. A classifier is calibrated for its
     top labels when each tally is: ``calibration_error(top_label(y, p))``. In the sum of
     all tallies (*confidence* calibration), errors of classes can cancel.
 

@@ -40,7 +40,7 @@ class VerdictLog:
         Which program wrote it.
     judges : tuple of str
         The columns that hold verdicts: 1 is yes, 0 is no, a value between them is a
-        grade, and NaN means that there is no verdict.
+        grade, and NaN is a missing verdict.
     columns : mapping from str to array
         ``item``, ``system``, one column per judge, and what else was recorded about a
         case, such as ``metadata.human``. For items with several answers (epochs,

@@ -145,8 +145,8 @@ def agreement(
     2014, doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This makes two
     assumptions that unlabelled data cannot confirm. Errors are independent within the
     classes (``misfit`` detects some violations), and most classifiers are better than
-    chance, which determines the common sign. An interval contains the values at which
-    the moments are not too far from those of the data, and all of [0, 1] where the
+    chance, which determines the common sign. An interval contains the values at
+    which the moments are not too far from those of the data. It is [0, 1] where the
     agreement is no more than expected by chance. For "likelihood" it is the union with
     the sandwich interval.
 

@@ -68,9 +68,9 @@ def compare_runs(
 
     Notes
     -----
-    With one attempt per item and no clusters the p-value is McNemar's exact one and the
-    interval Tango's (:func:`compare_metric`); otherwise Student's interval of the mean
-    difference (Miller 2024, arXiv:2411.00640).
+    With one attempt per item and no clusters, the p-value is McNemar's exact one
+    and the interval Tango's (:func:`compare_metric`). Otherwise it is Student's
+    interval of the mean difference (Miller 2024, arXiv:2411.00640).
 
     Examples
     --------

@@ -179,9 +179,9 @@ def fermi_dirac(
               \qquad (3, 4)
 
     (Kim et al. 2021, doi:10.1073/pnas.2100761118). For an AUC of 1/2, beta is 0; for an
-    AUC of 0 or 1 it is infinite. The time does not depend on N. Differs from eqs. (6)
-    and (10), which are off by half a rank, and from the strong limit of the paper,
-    which lacks a factor pi/2.
+    AUC of 0 or 1 it is infinite. The time does not depend on N. Differs from eqs.
+    (6) and (10), which are off by half a rank. The strong limit of the paper lacks
+    a factor pi/2.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ def estimate(
     from random parts (bag of little bootstraps, Kleiner et al. 2014). The jackknife
     calls a function up to 800 times: each time one case of a row is left out (Efron
     1982, ch. 6). Above 400 rows, neighbouring scores are assumed to have the same
-    influence; for a panel, random groups of rows are left out (delete-a-group
+    influence. For a panel, random groups of rows are left out (delete-a-group
     jackknife, Kott 2001).
 
     References

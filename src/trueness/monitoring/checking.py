@@ -57,8 +57,8 @@ def check(
 
     Do these predictions meet the requirements, allowing for chance? A requirement
     :math:`\theta \ge b` *holds* when the one-sided 95 % lower confidence bound of
-    :math:`\theta` is above :math:`b`, *fails* when the upper bound is below it, and
-    otherwise it cannot be decided yet.
+    :math:`\theta` is above :math:`b`, and *fails* when the upper bound is below it.
+    Otherwise it cannot be decided yet.
 
     Parameters
     ----------

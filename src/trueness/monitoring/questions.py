@@ -96,9 +96,9 @@ def watch(
     Notes
     -----
     A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo 2024). The mean
-    number of looks between false alarms is at least c, and the probability of one
-    within m looks at most m / c: 5 % in a year for one in 20 years. Cases are assumed
-    to be exchangeable as long as nothing has changed.
+    number of looks between false alarms is at least c. The probability of one within m
+    looks is at most m / c: 5 % in a year for one in 20 years. Cases are assumed to be
+    exchangeable as long as nothing has changed.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def _check_question(watch: Watch) -> Watch:
     waiting = state["waiting"]
     of_other_kind = waiting is not None and isinstance(waiting, list) != has_judges
     if of_other_kind or kind.bound != (about["bound"] is not None):
-        raise InputError(f"the state is not that of a watch on {metric}.")
+        raise InputError(f"the state does not belong to a watch on {metric}.")
     return watch
 
 

@@ -88,9 +88,9 @@ def tipping_point(
     """Tipping point of a claim from expected labels.
 
     How wrong may P(label | score) be before the claim changes its verdict? For metrics
-    at a threshold, the odds of all cases are multiplied by a factor; for all measures,
-    the slope of the log odds about their mean is. A factor of the odds hardly changes
-    an AUC, so that only the slope is shown.
+    at a threshold, the odds of all cases are multiplied by a factor. For all measures,
+    the slope of the log odds about their mean is multiplied. A factor of the odds
+    hardly changes an AUC, so that only the slope is shown.
 
     Parameters
     ----------

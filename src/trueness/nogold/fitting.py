@@ -87,9 +87,9 @@ def latent_class(
         Beta distributions, ``{"prevalence": (a, b), "sensitivity": {"A": (a, b)}}``:
         one pair for all, or a mapping by name; uniform where nothing is named.
     dependence : {"shared", "none"}
-        Whether classifiers may make the same errors. With "shared" votes alone do not
-        determine the answer: every estimate is an interval without a value,
-        ``identified`` is False, and ``independent`` holds the answer if errors were
+        Whether classifiers may make the same errors. With "shared", votes alone do
+        not determine the answer: every estimate is an interval without a value, and
+        ``identified`` is False. ``independent`` holds the answer if errors were
         independent. "none" assumes independent errors.
     labelled : {"random", "by verdict"}
         How the cases whose label is known were chosen: at random, or by their votes.

@@ -239,9 +239,9 @@ def plan_labels(
     its interval has this half-width? The plan allocates labels to bands (Neyman) by the
     labels that a map expects (``unlabelled=``), and draws the cases.
 
-    Without ``metric``: how many labels does :func:`trueness.prevalence` need? It is the
-    smallest number, to five per cent, for which the interval is on average at most 2
-    ``half_width`` wide in simulated studies (seed 0). More than ten expected judges are
+    Without ``metric``: how many labels does :func:`trueness.prevalence` need? It is
+    the smallest number, to five per cent, whose mean interval in simulated studies
+    (seed 0) is at most 2 ``half_width`` wide. More than ten expected judges are
     planned as one verdict, their number of positive votes; a note says so.
 
     Parameters

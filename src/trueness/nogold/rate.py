@@ -192,8 +192,8 @@ def prevalence(
 
     Notes
     -----
-    With labels at random or by verdict no assumption about the judges is needed: they
-    may share errors, be worse than chance, or always say yes. With labels by truth
+    With labels at random or by verdict, no assumption about the judges is needed.
+    They may share errors, be worse than chance, or always say yes. With labels by truth
     intervals are for the population that the cases without a label came from (Rogan,
     Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510). With clusters, counts are
     divided by the design effect: docs/maths/judges.md. :func:`trueness.latent_class`

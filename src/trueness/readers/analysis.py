@@ -587,8 +587,8 @@ def _notes_on_readers(
         )
         if fixed is None:
             notes.append(
-                "Tests of so few readers reject too often where readers differ much in "
-                "what a treatment does for them."
+                "Tests of so few readers reject too often if treatment effects "
+                "differ much between readers."
             )
 
     if fixed == "readers":

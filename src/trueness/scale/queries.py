@@ -50,9 +50,9 @@ def sql(
 ) -> str:
     r"""SQL query that counts a table in its own database.
 
-    Run it with any tool of your warehouse and save the result as CSV or Parquet:
-    ``trueness.tally(frame)``, :func:`read_tally` and every command recognise it by its
-    columns, which ``docs/counts.md`` specifies.
+    Run it with any tool of your warehouse, and save the result as CSV or Parquet.
+    ``trueness.tally(frame)``, :func:`read_tally` and every command recognise it by
+    its columns, which ``docs/counts.md`` specifies.
 
     Parameters
     ----------

@@ -164,8 +164,9 @@ def guaranteed_threshold(
 
     Notes
     -----
-    Without an objective it returns the threshold closest to the constraint: the highest
-    for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``. With
+    Without an objective it returns the threshold closest to the constraint. That is
+    the highest for ``recall >= b``, and the lowest for ``fpr <= b`` and ``precision
+    >= b``. With
     several constraints it returns the threshold where the weakest evidence is
     strongest. Rates that are monotone in the threshold need no correction. For other
     metrics, half of the cases determine an order of thresholds, and the other half
