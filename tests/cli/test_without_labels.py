@@ -103,11 +103,8 @@ def test_a_given_threshold_flags_a_proportion(scores):
         (("combine", "new.csv", "--method", "best-single"), "needs labels"),
         (("report", "new.csv", "--score", "a"), "calibration map"),
         (("evaluate", "new.csv", "--target", "these cases"), "map.json"),
-        (("evaluate", "new.csv", "--by", "case"), "Without labels by has no answer"),
-        (
-            ("report", "new.csv", "--threshold", "0.5"),
-            "Without labels threshold has no answer",
-        ),
+        (("evaluate", "new.csv", "--by", "case"), "The option --by needs labels"),
+        (("report", "new.csv", "--threshold", "0.5"), "--threshold needs labels"),
     ],
 )
 def test_what_cannot_be_answered_is_said(words, sentence):

@@ -309,9 +309,10 @@ def refuse_without_labels(**typed: object) -> None:
     """Stop at an option that would be left out silently where no case has a label."""
     for option, value in typed.items():
         if value:
+            name = option.replace("_", "-")
             raise InputError(
-                f"Without labels {option} has no answer. Leave it out, or name the "
-                "labels.",
+                f"The option --{name} needs labels, and no case has one. Leave it "
+                "out, or name the column of labels.",
                 option=option,
             )
 
