@@ -80,7 +80,7 @@ def test_studies_keep_the_half_width_of_plan_labels(
 
     # 30 studies have a standard error of about 2 % of the mean half-width
     assert 0.92 * half_width < np.mean(half_widths) < 1.05 * half_width
-    assert plan.width <= 2 * half_width
+    assert plan.half_width <= half_width
 
 
 def test_labels_are_planned_for_errors_that_go_together():

@@ -213,7 +213,7 @@ def planned_leaf(
 def planned_labels(p: LabelSampleSize) -> Finding:
     """Say how many labels an interval needs."""
     needed = note(
-        "labels needed", n=p.labels, half=50 * p.width, without=p.without_judges
+        "labels needed", n=p.labels, half=100 * p.half_width, without=p.without_judges
     )
     return finding("planning", {"plan": p}, answer=(needed, *as_notes(p.notes)))
 

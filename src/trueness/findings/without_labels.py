@@ -560,7 +560,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
             sentence = note(
                 "labels needed",
                 n=needed.labels,
-                half=50 * needed.width,
+                half=100 * needed.half_width,
                 without=needed.without_judges,
             )
             lines.append(f"{whose}{sentence}")

@@ -202,8 +202,8 @@ class LabelSampleSize(Record):
     ----------
     labels : int
         Number of labels, for cases chosen at random.
-    width : float
-        Expected width of the interval with them.
+    half_width : float
+        Expected half-width of the interval with them.
     without_judges : int
         Number of labels that would be needed without any judge.
     notes : tuple of str
@@ -211,7 +211,7 @@ class LabelSampleSize(Record):
     """
 
     labels: int
-    width: float
+    half_width: float
     without_judges: int
     notes: tuple[str, ...]
 
@@ -302,7 +302,7 @@ def plan_labels(
     rate = float(population.proportion @ population.probability)
     return LabelSampleSize(
         labels=labels,
-        width=width,
+        half_width=width / 2,
         without_judges=_labels_without_judges(rate, half_width, level),
         notes=population.notes,
     )
