@@ -648,7 +648,7 @@ SECTIONS = (
                 "text",
                 "the negative differential entropy of g",
                 "kl_divergence(t, method='binormal').entropy",
-                equation="-kl_divergence(t, method='binormal').pos_to_neg.value",
+                equation="-kl_divergence(t, method='binormal').kl_pos_to_neg.value",
             ),
         ),
     ),

@@ -792,7 +792,7 @@ def test_numbers_of_numpy_and_names_in_turn_are_taken():
     assert requirement("recall >= 80.1% at 0.3").at_least == 0.801
     assert requirement({"metric": "auc", "at_least": "80%"}).at_least == 0.8
     named = trueness.watch("auc", at_least=0.3, by="g", groups=(g for g in "ab"))
-    assert named.held["about"]["named"] == ["a", "b"]
+    assert named.content["about"]["named"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

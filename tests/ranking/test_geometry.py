@@ -128,9 +128,9 @@ def test_divergence_of_a_histogram_by_hand():
     # two samples of one law differ by (bins - 1) / 2n each on average
     excess = 1 / 2 * (1 / 40 + 1 / 32)
 
-    assert found.pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
-    assert found.neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
-    assert found.entropy == -found.pos_to_neg.value
+    assert found.kl_pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
+    assert found.kl_neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
+    assert found.entropy == -found.kl_pos_to_neg.value
     assert found.exp_entropy == pytest.approx(np.exp(found.entropy))
 
 
@@ -158,4 +158,4 @@ def test_errors_of_binormal_divergences_follow_from_those_of_the_curve(rng):
 
     found = trueness.ranking.kl_divergence(t, method="binormal")
 
-    assert [found.pos_to_neg.se, found.neg_to_pos.se] == pytest.approx(expected)
+    assert [found.kl_pos_to_neg.se, found.kl_neg_to_pos.se] == pytest.approx(expected)

@@ -163,15 +163,15 @@ def test_influence_on_the_divergence_is_its_slope(rng):
     """The bootstrap has the error of the limits; weights and clusters change it."""
     y = np.repeat([0, 1], 150)
     s = np.round(rng.normal(size=300) + y, 1)
-    one = kl_divergence(y, s).pos_to_neg
+    one = kl_divergence(y, s).kl_pos_to_neg
     for words in ({"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}):
-        b = kl_divergence(y, s, **words).pos_to_neg
+        b = kl_divergence(y, s, **words).kl_pos_to_neg
         assert (b.low, b.value, b.high) == pytest.approx((one.low, one.value, one.high))
 
     values = []
     for _ in range(200):
         at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
-        values.append(kl_divergence(y[at], s[at]).pos_to_neg.value)
+        values.append(kl_divergence(y[at], s[at]).kl_pos_to_neg.value)
 
     assert one.se == pytest.approx(np.std(values), rel=0.25)
     with pytest.raises(trueness.InputError, match="does not take weights"):
@@ -183,12 +183,12 @@ def test_the_divergence_of_separated_classes_may_be_infinite():
     p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
     proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
 
-    assert found.pos_to_neg.value == found.pos_to_neg.high == np.inf
-    assert found.pos_to_neg.low == pytest.approx(proven)
-    assert "infinite" in found.pos_to_neg.notes[0]
+    assert found.kl_pos_to_neg.value == found.kl_pos_to_neg.high == np.inf
+    assert found.kl_pos_to_neg.low == pytest.approx(proven)
+    assert "infinite" in found.kl_pos_to_neg.notes[0]
     assert (found.entropy, found.exp_entropy) == (-np.inf, 0)
 
-    one = kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
+    one = kl_divergence(Tally([1], pos=[40], neg=[60])).kl_pos_to_neg
 
     assert one.value == one.low == 0 < one.high < 1
 
@@ -199,11 +199,11 @@ def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
     t = trueness.tally(y, rng.normal(size=y.size) + b * y)
     for method in ("histogram", "binormal"):
         d = kl_divergence(t, method=method)
-        assert d.pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
-        assert d.neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
-        assert d.entropy == -d.pos_to_neg.value
+        assert d.kl_pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
+        assert d.kl_neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
+        assert d.entropy == -d.kl_pos_to_neg.value
         assert d.exp_entropy == pytest.approx(np.exp(d.entropy))
-        assert d.pos_to_neg.low <= d.pos_to_neg.value <= d.pos_to_neg.high
+        assert d.kl_pos_to_neg.low <= d.kl_pos_to_neg.value <= d.kl_pos_to_neg.high
 
 
 def test_placements_of_fermi_dirac_ranks_have_the_variances_of_the_sums():

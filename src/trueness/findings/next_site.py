@@ -162,8 +162,8 @@ def summary_point(summary: SummaryROC) -> Finding:
     numbers = fields_of(
         summary,
         *names,
-        "between_sensitivity",
-        "between_specificity",
+        "tau_sensitivity",
+        "tau_specificity",
         "correlation",
         "method",
     )

@@ -161,7 +161,7 @@ def watch(
     new_watch = Watch(about)
 
     if metric == "scores" and baseline is not None and baseline.n:
-        new_watch.held["state"]["baseline"] = pack_counts(baseline)
+        new_watch.content["state"]["baseline"] = pack_counts(baseline)
 
     return _check_question(new_watch)
 
@@ -275,8 +275,8 @@ def _watch_of_file(content: dict[str, Any]) -> Watch:
 
 def _check_question(watch: Watch) -> Watch:
     """Return the watch; raise an error if it cannot work as stated."""
-    about: About = watch.held["about"]
-    state: State = watch.held["state"]
+    about: About = watch.content["about"]
+    state: State = watch.content["state"]
     metric = about["metric"]
     has_judges = bool(about["judges"])
     kind = kind_of(metric)

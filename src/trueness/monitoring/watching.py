@@ -554,15 +554,15 @@ class Watch:
         path
             Ends in .parquet for a table with a row for each look; otherwise JSON.
         """
-        write_state(self.held, self.history, path)
+        write_state(self.content, self.history, path)
 
     @property
-    def held(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """Return the content of the file of this watch: its question and its state."""
         return {
             "about": self._about,
             "state": self._state,
-            "groups": {group: watch.held for group, watch in self.groups.items()},
+            "groups": {group: watch.content for group, watch in self.groups.items()},
         }
 
 

@@ -145,19 +145,19 @@ class Divergence(Answer):
 
     Attributes
     ----------
-    pos_to_neg, neg_to_pos : Estimate
+    kl_pos_to_neg, kl_neg_to_pos : Estimate
         Kullback-Leibler divergence in nats of the positives' scores from the
         negatives', and the reverse; zero when the classifier is random.
     entropy, exp_entropy : float
-        Differential entropy of the leakage density g, which is minus ``pos_to_neg``
+        Differential entropy of the leakage density g, which is minus ``kl_pos_to_neg``
         (eq. (49)). exp(entropy), in [0, 1], is the proportion of the negatives' range
         that the positives occupy. Near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
     """
 
-    pos_to_neg: Estimate
-    neg_to_pos: Estimate
+    kl_pos_to_neg: Estimate
+    kl_neg_to_pos: Estimate
     entropy: float
     exp_entropy: float
     middle_half: tuple[float, float]
@@ -188,7 +188,7 @@ def kl_divergence(
 
     Examples
     --------
-    >>> kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg.value  # random
+    >>> kl_divergence(Tally([1], pos=[40], neg=[60])).kl_pos_to_neg.value  # random
     0.0
     """
     _cases.both_classes(data, "kl_divergence")
@@ -201,10 +201,10 @@ def kl_divergence(
         estimates = _divergences_of_binormal(labelled, level)
 
     first_quartile, third_quartile = leakage(labelled).inverse([0.25, 0.75])
-    entropy = -estimates.pos_to_neg.value
+    entropy = -estimates.kl_pos_to_neg.value
     return Divergence(
-        pos_to_neg=estimates.pos_to_neg,
-        neg_to_pos=estimates.neg_to_pos,
+        kl_pos_to_neg=estimates.kl_pos_to_neg,
+        kl_neg_to_pos=estimates.kl_neg_to_pos,
         entropy=entropy,
         exp_entropy=math.exp(entropy),
         middle_half=(float(first_quartile), float(third_quartile)),
@@ -215,8 +215,8 @@ def kl_divergence(
 class _Divergences(NamedTuple):
     """The divergence in either direction."""
 
-    pos_to_neg: Estimate
-    neg_to_pos: Estimate
+    kl_pos_to_neg: Estimate
+    kl_neg_to_pos: Estimate
 
 
 def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
@@ -229,23 +229,23 @@ def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
     # about 2 n^(1/3) bins of the effective number of cases of the smaller class
     n_bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
     binned = apply_design(coarser(t, n_bins))
-    pos_to_neg = evaluate_measure(binned, _measure_pos_to_neg)
-    neg_to_pos = evaluate_measure(binned, _measure_neg_to_pos)
+    kl_pos_to_neg = evaluate_measure(binned, _measure_pos_to_neg)
+    kl_neg_to_pos = evaluate_measure(binned, _measure_neg_to_pos)
     varies = (
-        pos_to_neg.variance_estimate.variance > 0
-        or neg_to_pos.variance_estimate.variance > 0
+        kl_pos_to_neg.variance_estimate.variance > 0
+        or kl_neg_to_pos.variance_estimate.variance > 0
     )
     if varies:
         return _Divergences(
-            _estimate_from_measure(pos_to_neg, level),
-            _estimate_from_measure(neg_to_pos, level),
+            _estimate_from_measure(kl_pos_to_neg, level),
+            _estimate_from_measure(kl_neg_to_pos, level),
         )
 
     # nothing varies: allow for a kind of positives that a sample of n cases may miss
     farthest = divergence(1 - _smallest_proportion(t.n_pos, level), 0.5 / (t.n_neg + 1))
     return _Divergences(
-        _estimate_of_one_bin(pos_to_neg.value, farthest, level),
-        _estimate_of_one_bin(neg_to_pos.value, farthest, level),
+        _estimate_of_one_bin(kl_pos_to_neg.value, farthest, level),
+        _estimate_of_one_bin(kl_neg_to_pos.value, farthest, level),
     )
 
 

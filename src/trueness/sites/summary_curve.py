@@ -56,7 +56,7 @@ class SummaryROC(Record):
         The summary point.
     lr_positive, lr_negative, odds_ratio : Estimate
         Likelihood ratios and diagnostic odds ratio at the summary point.
-    between_sensitivity, between_specificity, correlation : float
+    tau_sensitivity, tau_specificity, correlation : float
         Standard deviations between sites on the log odds scale, and their correlation;
         negative where sites trade sensitivity for specificity.
     fpr, tpr : array
@@ -74,8 +74,8 @@ class SummaryROC(Record):
     lr_positive: Estimate
     lr_negative: Estimate
     odds_ratio: Estimate
-    between_sensitivity: float
-    between_specificity: float
+    tau_sensitivity: float
+    tau_specificity: float
     correlation: float
     fpr: Floats
     tpr: Floats
@@ -96,8 +96,8 @@ class SummaryROC(Record):
             f"  {self.lr_negative}",
             f"  {self.odds_ratio}",
             "  between sites, on the log odds scale: standard deviation "
-            f"{self.between_sensitivity:.3g} of sensitivity, "
-            f"{self.between_specificity:.3g} of specificity, correlation "
+            f"{self.tau_sensitivity:.3g} of sensitivity, "
+            f"{self.tau_specificity:.3g} of specificity, correlation "
             f"{self.correlation:.2f}",
         ]
 
@@ -196,8 +196,8 @@ def summary_roc(
         lr_positive=_log_ratio(fit, _positive_ratio, "LR+", level),
         lr_negative=_log_ratio(fit, _negative_ratio, "LR-", level),
         odds_ratio=_log_ratio(fit, _odds_ratio, "odds ratio", level),
-        between_sensitivity=float(fit.deviations[0]),
-        between_specificity=float(fit.deviations[1]),
+        tau_sensitivity=float(fit.deviations[0]),
+        tau_specificity=float(fit.deviations[1]),
         correlation=fit.correlation,
         fpr=curve_fpr,
         tpr=curve_tpr,
