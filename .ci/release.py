@@ -75,8 +75,8 @@ def readme_in(folder: Path, out: Path) -> None:
     shown = re.search(r"^```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[1]
     if shown not in printed:
         sys.exit("The README shows another table than its command prints.")
-    code = re.search(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[1]
-    print(run(folder / "python", "-c", code, cwd=out))
+    code = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    print(run(folder / "python", "-c", "\n".join(code), cwd=out))
 
 
 def main() -> None:

@@ -54,7 +54,8 @@ html_static_path = ["_static"]
 html_css_files = ["trueness.css"]
 html_search_scorer = str(HERE / "_static" / "search_scores.js")
 html_sidebars = {
-    page: [] for page in ("comparison", "one_idea", "index", "_generated/gallery")
+    page: []
+    for page in ("comparison", "one_idea", "faq", "index", "_generated/gallery")
 }
 html_theme_options = {
     "show_toc_level": 2,
@@ -335,10 +336,8 @@ def draw_figures() -> None:
 
 
 def add_search_words(app: Any, docname: str, source: list[str]) -> None:
-    """Give a how-to page the names of other libraries, for the search."""
-    folder, _, page = docname.partition("/")
-    if folder == "howto":
-        source[0] = search_words.with_search_words(page, source[0])
+    """Give a page the names of other libraries or of its paper, for the search."""
+    source[0] = search_words.with_search_words(docname, source[0])
 
 
 def setup(app: Any) -> None:

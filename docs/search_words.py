@@ -8,7 +8,7 @@ page in the table "What others call it".
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import trueness
@@ -54,6 +54,36 @@ PAGE_OF_CALL: Mapping[str, str] = {
     "plots": "ranking",
 }
 PAGE_OF_ROOM = {"metrics": "reports"}
+
+# names and terms of the five papers that lead to their own pages
+WORDS_OF_PAPERS: Mapping[str, tuple[str, ...]] = {
+    "kim2021": (
+        *(
+            "Kim 2021",
+            "Stolovitzky",
+            "Kim Stolovitzky",
+            "Fermi-Dirac paper",
+            "fermions",
+        ),
+        *("rank-conditioned class probability", "class-conditioned rank probability"),
+        "calibrated probabilistic output",
+    ),
+    "keith2012": (
+        *("Keith 2012", "Keith Davey Boyd", "bit code", "ranking criteria"),
+        *("swine flu", "chloroplast localisation", "SNP genotypes"),
+    ),
+    "sameni2025": (
+        *("Sameni 2025", "Sameni", "geometry of ROC curves", "iso-cost lines"),
+        *("class leakage", "positive-to-negative class leakage"),
+    ),
+    "zhang2024": (
+        *("Zhang 2024", "Zhang", "entropic object", "golf example", "tree classifier"),
+        "entropic maximum likelihood estimator",
+    ),
+    "ramazi": (
+        *("Ramazi", "Mari Oriyad", "0-1 ILP formulation", "optimal accuracy threshold"),
+    ),
+}
 
 # whoever types one of these asks for an interval, whatever the call
 INTERVAL_WORDS = {"ci", "confidence", "interval"}
@@ -109,10 +139,18 @@ def words_of_pages() -> dict[str, list[str]]:
     return found
 
 
-def with_search_words(page: str, text: str) -> str:
-    """Return the text of a how-to page, with more index entries."""
-    added = words_of_pages().get(page, [])
+def with_search_words(docname: str, text: str) -> str:
+    """Return the text of a page, with more index entries."""
+    folder, _, page = docname.partition("/")
+    if folder == "papers" and page in WORDS_OF_PAPERS:
+        return f"{text}\n```{{index}} {_main_entries(WORDS_OF_PAPERS[page])}\n```\n"
+    added = words_of_pages().get(page, []) if folder == "howto" else []
     if not added:
         return text
-    entries = ", ".join(f"!{phrase}" for phrase in added)
-    return ENTRIES.sub(lambda found: f"{found[0]}, {entries}", text, count=1)
+    return ENTRIES.sub(
+        lambda found: f"{found[0]}, {_main_entries(added)}", text, count=1
+    )
+
+
+def _main_entries(phrases: Iterable[str]) -> str:
+    return ", ".join(f"!{phrase}" for phrase in phrases)

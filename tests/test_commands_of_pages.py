@@ -108,12 +108,13 @@ def write_evaluation_log(path, items=40, epochs=5):
             log.writestr(f"samples/q{item}_epoch_{epoch}.json", json.dumps(sample))
 
 
-def write_contracts(page, folder):
-    """Write the contracts that a page shows, under the names in their first lines."""
-    for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
-        name = re.match(r"# (\w+\.toml)\n", fence[2])
-        if name:
-            (folder / name[1]).write_text(fence[2], encoding="utf-8")
+def write_contracts(folder):
+    """Write the contracts that pages show, under the names in their first lines."""
+    for page in PAGES:
+        for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
+            name = re.match(r"# (\w+\.toml)\n", fence[2])
+            if name:
+                (folder / name[1]).write_text(fence[2], encoding="utf-8")
 
 
 def before(line):
@@ -135,6 +136,8 @@ def before(line):
         run("trueness report preds.csv --label y --score p --evidence -o report.html")
     if "state.json" in line and not Path("state.json").exists():
         run(f"trueness {FIRST_WATCH} --at-least 0.7")
+    if "rule.json" in line and not Path("rule.json").exists():
+        run("trueness threshold preds.csv --label y --score p --save rule.json")
     if "map.json" in line and not Path("map.json").exists():
         run("trueness calibrate last_year.csv --label y --score p --save map.json")
 
@@ -148,7 +151,7 @@ def run(line):
 @pytest.mark.parametrize("page", COMMANDS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_in_passing_run(page, tmp_path, monkeypatch):
     write_files(tmp_path)
-    write_contracts(page, tmp_path)
+    write_contracts(tmp_path)
     monkeypatch.chdir(tmp_path)
 
     failed = {}

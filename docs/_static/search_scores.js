@@ -10,10 +10,11 @@ const PAGE_WEIGHTS = [
   ["_generated/rooms/records", 0.2],
   ["_generated/json", 0.2],
   ["_generated/", 0.5],
-  ["papers/", 0.6],
+  ["papers/", 1],
   ["maths/", 0.7],
   ["comparison", 1.5],
   ["support", 1.5],
+  ["faq", 1.2],
   ["words", 0.9],
   ["changelog", 0.1],
 ];
