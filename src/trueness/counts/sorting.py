@@ -274,11 +274,13 @@ def _weigh_in_ranges(score: Array, kind: Array, weight: Array) -> tuple[Array, .
     cases_in_range = np.bincount(range_of_case, minlength=ranges)
     edges = np.cumsum(cases_in_range)[:-1]
 
-    weighed = [
+    columns_of_ranges = [
         _weigh_sorted(score.take(rows), kind.take(rows), weight.take(rows))
         for rows in np.split(order, edges)
     ]
-    return tuple(np.concatenate(column) for column in zip(*weighed, strict=True))
+    return tuple(
+        np.concatenate(column) for column in zip(*columns_of_ranges, strict=True)
+    )
 
 
 def _ranges_of_scores(score: Array, ranges: int) -> NDArray[np.uint8]:

@@ -423,6 +423,7 @@ def _rank_one_loadings(covariances: Floats) -> Floats:
     """Return v with v_i v_j nearest to the covariances off the diagonal."""
     off_diagonal = covariances.copy()
     np.fill_diagonal(off_diagonal, 0.0)
+    # in place of the unknown diagonal, the largest entry of each row
     largest = np.diag(np.abs(off_diagonal).max(axis=1))
     eigenvalues, eigenvectors = np.linalg.eigh(off_diagonal + largest)
     v = eigenvectors[:, -1] * math.sqrt(max(eigenvalues[-1], 0.0))

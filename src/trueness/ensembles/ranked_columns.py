@@ -188,6 +188,7 @@ def _ranks_of_ascending(output: Floats, score: Floats, count: Array) -> Floats:
     """
     merged = np.argsort(np.concatenate([output, score]), kind="stable")
     place_of_output = np.flatnonzero(merged < output.size)
+    # in front of an output are the outputs before it, and the scores below it
     scores_below = place_of_output - np.arange(output.size)
 
     cases_above = np.zeros(score.size + 1)

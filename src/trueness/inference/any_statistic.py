@@ -158,9 +158,9 @@ def bootstrap_statistic(
     def statistics_of(cases: Tally | Panel) -> list[float]:
         return [number_from(statistic, cases, may_be_undefined=True)]
 
-    replicate_values = bootstrap_values(sample, statistics_of, replicates, generator)[
-        :, 0
-    ]
+    # (replicates, 1): one statistic
+    replicate_table = bootstrap_values(sample, statistics_of, replicates, generator)
+    replicate_values = replicate_table[:, 0]
     if varies(replicate_values):
         notes = (*interval_notes(data), *_notes_on_undefined(replicate_values))
         estimated = estimate_from_replicates(

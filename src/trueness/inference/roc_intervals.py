@@ -55,9 +55,8 @@ def placement_variances(area: Any) -> tuple[Any, Any]:
 def newcombe_variance(area: Any, positives: Any, negatives: Any) -> Any:
     """Return the variance of an area by Hanley and McNeil, class sizes averaged.
 
-    Newcombe (2006), method 5: N - 1 with N the mean of both sizes stands in the place
-    of N_1 - 1 and of N_0 - 1, so that either class may have
-    the larger variance.
+    Newcombe (2006), method 5: N - 1, with N the mean of both sizes, stands in the place
+    of N_1 - 1 and of N_0 - 1, so that either class may have the larger variance.
     """
     variance_of_positives, variance_of_negatives = placement_variances(area)
     mean_size = (positives + negatives) / 2
@@ -204,6 +203,7 @@ def _near_end(
     factor = math.copysign(quantile, outer - area)
     before = area
     excess_before = -factor * math.sqrt(max(variance(area), 0.0))
+    # Wald's end, to begin with
     end = area - excess_before
     for _ in range(_SECANT_STEPS):
         if not min(area, outer) < end < max(area, outer):

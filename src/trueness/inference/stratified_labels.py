@@ -129,10 +129,10 @@ def weigh_bands(tally: Tally) -> StratifiedCounts:
     # the inverse of the probability to be drawn (Horvitz and Thompson 1952)
     weight_of_band = sample.sizes / np.maximum(labelled, 1.0)
     weight = weight_of_band[band]
-    unlabelled = np.zeros(len(drawn))
-    columns = (drawn.neg * weight, drawn.pos * weight, unlabelled)
+    counts = [drawn.neg * weight, drawn.pos * weight, np.zeros(len(drawn))]
+    # expected cases have the weight 1: the squares of weights add up to their number
     return StratifiedCounts(
-        expected=tally_of_rows(drawn.score, *columns, *columns),
+        expected=tally_of_rows(drawn.score, *counts, *counts),
         observed=drawn,
         band=band,
         labelled=labelled.astype(np.float64),

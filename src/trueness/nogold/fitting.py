@@ -277,9 +277,10 @@ def _posterior(
             }
         )
 
-    prevalence: Any = estimates("prevalence", patterns.populations)
+    prevalence_by_population = estimates("prevalence", patterns.populations)
+    prevalence: Mapping[str, Estimate] | Estimate = prevalence_by_population
     if len(patterns.populations) == 1:  # a single population has no name
-        prevalence = prevalence[patterns.populations[0]]
+        prevalence = prevalence_by_population[patterns.populations[0]]
 
     return LatentPosterior(
         prevalence=prevalence,

@@ -102,11 +102,11 @@ def _products(rate: Floats) -> Floats:
     if rate.shape[1] == 1:
         return np.hstack([rate, 1 - rate])
     first_tests, last_tests = np.array_split(rate, 2, axis=1)
-    of_first = _products(first_tests)
-    of_last = _products(last_tests)
-    # the first tests are the low bits of a pattern's number
-    # (n, 1, first) times (n, last, 1): every pair of patterns of the two halves
-    return (of_last[:, :, None] * of_first[:, None, :]).reshape(len(rate), -1)
+    first_half = _products(first_tests)
+    last_half = _products(last_tests)
+    # (n, last, 1) times (n, 1, first): every pair of patterns of the two halves, in
+    # which the first tests are the low bits of a pattern's number
+    return (last_half[:, :, None] * first_half[:, None, :]).reshape(len(rate), -1)
 
 
 def rates_of(posterior: LatentPosterior, chosen: Array) -> Floats:

@@ -329,10 +329,11 @@ def _claims(
     unknown = np.asarray(expected.observed.unknown, np.float64)
     positives = unknown * chances
     negatives = unknown - positives
-    columns = (negatives, positives, np.zeros(unknown.size))
-    counts = tally_of_rows(expected.observed.score, *columns, *columns)
+    counts = [negatives, positives, np.zeros(unknown.size)]
+    # expected cases have the weight 1: the squares of weights add up to their number
+    expected_cases = tally_of_rows(expected.observed.score, *counts, *counts)
 
-    influence = measured(counts).influence
+    influence = measured(expected_cases).influence
     by_positive = np.asarray(influence.by_positive)
     by_negative = np.asarray(influence.by_negative)
 

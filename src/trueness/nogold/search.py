@@ -243,9 +243,11 @@ def _all_subsets(n_elements: int) -> Array:
 def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) -> Floats:
     """Return the distance of each pattern from the tangent at the relaxed optimum."""
     if criterion.shape == "product":
+        # the slopes of sensitivity times specificity
         by_sens = relaxed.spec
         by_spec = relaxed.sens
     else:
+        # the weights of both rates for which the divided pattern costs nothing
         both = relaxed.in_positives + relaxed.in_negatives
         by_sens = relaxed.in_negatives / both
         by_spec = relaxed.in_positives / both

@@ -160,6 +160,7 @@ def _deviations_by_cluster(
 
     for row, was_read in enumerate(readings.was_read):
         kernel = endpoint.kernel(*_scores_by_class(readings, row))
+        # the placement of each case: its mean over the other class
         placements = kernel.mean(axis=1 if positives else 0)
         deviations = (placements - placements.mean()) / placements.size
         np.add.at(sums[row], cluster[was_read & in_class], deviations)

@@ -310,6 +310,7 @@ class _ConditionalModes:
 
         probability = expit(log_odds)
         weights = (self.correct + self.wrong) * probability * (1 - probability)
+        # i: studies, b: sensitivity and specificity
         squares = np.einsum("ba,ib,bc->iac", factor, weights, factor)
         return np.asarray(squares + np.eye(_PAIR))
 

@@ -326,7 +326,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
         )
 
     # both classifiers scored the same cases
-    compared = _compared(panel, measure, level)
+    compared = _compare_classifiers(panel, measure, level)
     difference = compared.pairs[0].difference
 
     return _on_open_scale(
@@ -338,7 +338,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
     )
 
 
-def _compared(panel: Panel, measure: SiteMeasure, level: float) -> Any:
+def _compare_classifiers(panel: Panel, measure: SiteMeasure, level: float) -> Any:
     """Return the comparison of the two classifiers of a panel."""
     if measure.statistic is not None:
         return compare(panel, measure.statistic, value_range=measure.ends, level=level)
