@@ -51,6 +51,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Floats, Ints
+from trueness._core.progress import stop_if_requested
 from trueness.threshold.group_states import (
     Window,
     combine_groups,
@@ -170,6 +171,7 @@ class GroupSearch:
         # no choice is better than this at the single values that were given up
         bound_given_up = self.best_value
         while True:
+            stop_if_requested()
             ranges = self._open_ranges(ranges)
             if not ranges.bound.size or self.is_late:
                 # the first of the open ranges, if there is one, has the largest bound
@@ -277,6 +279,7 @@ class GroupSearch:
         for constant, trees_of_groups in kept_cuts:
             total = np.full(open_ranges.size, constant)
             for group, trees in zip(self.problem.groups, trees_of_groups, strict=True):
+                stop_if_requested()
                 spans = group.ranges(smallest[open_ranges], largest[open_ranges])
                 # a window lies in its range of every order: the least bound holds
                 by_order = [
@@ -353,6 +356,7 @@ class GroupSearch:
         best = LagrangianBound(np.inf, multipliers)
         planes = []
         for _ in range(_MOST_PLANES):
+            stop_if_requested()
             weights = self._priced_weights(multipliers)
             chosen = sum(
                 points_of_group[:, np.argmax(weights @ points_of_group)]
