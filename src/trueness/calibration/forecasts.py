@@ -98,6 +98,8 @@ class Forecasts:
             return False
         if self.sample.class_sizes_fixed or self.sample.imputation is not None:
             return False
+        if not observed.weighted:
+            return True
 
         # of n cases of equal weight w: n w^2 / (n w) = w
         neg_squares, pos_squares, _ = observed.squares

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
+from trueness.counts.score_keys import descending_order
 
 # three outputs of a vote: 1, 0 and none
 _VOTE_VALUES = np.array([1.0, 0.0, np.nan])
@@ -15,6 +16,8 @@ _VOTE_VALUES = np.array([1.0, 0.0, np.nan])
 _MAX_VOTERS = 10
 # np.bincount adds in float64, which is exact below this number of cases
 _EXACT_IN_FLOAT64 = 1 << 53
+# below this many rows a stable sort costs less than packing keys
+_MIN_FOR_KEYS = 1 << 12
 # far above the rounding of a sum of millions, far below any weight that matters
 ROUNDING = 1e-9
 
@@ -93,7 +96,7 @@ def _descending_order(rows: Floats) -> Array:
 
     Later columns only break ties of the first one.
     """
-    order = np.argsort(-rows[:, 0], kind="stable")
+    order = _order_of_first_column(rows[:, 0])
     if rows.shape[1] == 1:
         return order
 
@@ -106,6 +109,16 @@ def _descending_order(rows: Floats) -> Array:
         # np.lexsort takes the last key first
         order[positions] = tied_rows[np.lexsort(-rows[tied_rows].T[::-1])]
 
+    return order
+
+
+def _order_of_first_column(values: Floats) -> Array:
+    """Return the order from the highest value down, NaN last; ties keep their order."""
+    if len(values) < _MIN_FOR_KEYS or np.isnan(values).any():
+        return np.argsort(-values, kind="stable")
+
+    # in less than half the time of a stable sort of floats
+    order, _ = descending_order(np.ascontiguousarray(values))
     return order
 
 

@@ -7,6 +7,7 @@ precision moves on a curve. Average precision, in contrast, takes steps.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class _Segments:
     new_tp: Floats
     new_fp: Floats
 
-    @property
+    @cached_property
     def flagged(self) -> Floats:
         return self.tp + self.fp
 
@@ -134,7 +135,7 @@ class _Segments:
     def new_flagged(self) -> Floats:
         return self.new_tp + self.new_fp
 
-    @property
+    @cached_property
     def log_growth(self) -> Floats:
         """Return the logarithm of the growth of the flagged cases.
 
@@ -147,7 +148,7 @@ class _Segments:
         )
         return np.asarray(np.log1p(growth))
 
-    @property
+    @cached_property
     def bend(self) -> Floats:
         """Return t dn - n dt, which is zero where precision is constant."""
         return self.tp * self.new_flagged - self.flagged * self.new_tp

@@ -279,7 +279,7 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     rates = [
         estimate_measure(
             data,
-            partial(_rate_measure, n_groups=n_groups, group=int(decile)),
+            partial(_rate_measure, inside=group == decile),
             level=level,
             measure_name="decile_table",
         )
@@ -318,9 +318,8 @@ def rank_groups(cases: Array, n_groups: int) -> Ints:
     return np.asarray(np.minimum(group, n_groups - 1), np.int64)
 
 
-def _rate_measure(counts: Tally, *, n_groups: int, group: int) -> MeasuredValue:
-    """Return the proportion of positives in a group, and its influence values."""
-    inside = rank_groups(counts.pos + counts.neg, n_groups) == group
+def _rate_measure(counts: Tally, *, inside: Array) -> MeasuredValue:
+    """Return the proportion of positives in the rows of a group, and its influence."""
     positives = float(counts.pos[inside].sum())
     cases = positives + float(counts.neg[inside].sum())
     rate = positives / cases
