@@ -36,6 +36,10 @@ def map_blocks(compute: Callable[[slice], T], size: int) -> list[T]:
     NumPy computes without Python's lock. Whoever adds up the answers in their order
     gets the same digits from any number of threads.
     """
+    if 0 < size <= BLOCK:
+        stop_if_requested()
+        return [compute(slice(0, size))]
+
     every_block = list(blocks(size))
     workers = len(every_block) // _BLOCKS_PER_THREAD
     if workers < 2 or (workers := min(workers, threads())) < 2:

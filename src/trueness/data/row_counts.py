@@ -216,7 +216,9 @@ def _count_columns(
         _check_scores_of_engine(scores, request, cases_of_rows)
 
     positive = cleaning.positive_of_labels(labels, columns, request.positive)
-    return count_columns(labels, scores, replace(request, positive=positive))
+    if positive is not request.positive:
+        request = replace(request, positive=positive)
+    return count_columns(labels, scores, request)
 
 
 def _verdicts_or_scores(
