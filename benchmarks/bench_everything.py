@@ -2,8 +2,9 @@
 
 Trueness: AUC, average precision, Brier score and log loss with their intervals, from
 one tally. scikit-learn: roc_auc_score, average_precision_score, brier_score_loss and
-log_loss. "AVX2" are both with NumPy's AVX-512 off: on AMD Zen 4 its sort, "sort_s",
-takes up to five times as long with it (numpy/x86-simd-sort issue 6).
+log_loss. Seconds and ratios are of CPU time; Trueness also uses a second thread.
+"AVX2" are both with NumPy's AVX-512 off: on AMD Zen 4 its sort, "sort_cpu_s", takes up
+to five times as long with it (numpy/x86-simd-sort issue 6).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from side_by_side import fastest, peak_bytes
+from side_by_side import best_times, peak_bytes
 from sklearn import metrics as sk
 
 import trueness as tr
@@ -34,10 +35,10 @@ class Row(NamedTuple):
     rows: str
     scores: str
     numpy: str
-    sort_s: str
-    trueness_s: str
-    sklearn_s: str
-    times_faster: str
+    sort_cpu_s: str
+    trueness_cpu_s: str
+    sklearn_cpu_s: str
+    cpu_times_faster: str
     trueness_bytes_a_row: str
     sklearn_bytes_a_row: str
 
@@ -61,7 +62,10 @@ def measured(how: str) -> Iterator[Row]:
                 "trueness": lambda y=y, s=s: ours(y, s),
                 "sklearn": lambda y=y, s=s: [call(y, s) for call in CALLS],
             }
-            best = fastest(runs | {"sort": lambda s=s: np.sort(s)})
+            measured_times = best_times(
+                runs | {"sort": lambda s=s: np.sort(s)}, turns=3
+            )
+            best = {run: cpu for run, (_, cpu) in measured_times.items()}
             yield Row(
                 f"{n:.0e}",
                 name,
