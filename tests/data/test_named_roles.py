@@ -275,3 +275,59 @@ class TestWordsOfClasses:
     def test_recall_asks_for_the_positive_class(self):
         with pytest.raises(InputError, match="positive"):
             trueness.recall(["cat", "dog", "cat"], ["cat", "cat", "dog"])
+
+
+class TestFollowUp:
+    CASES = pd.DataFrame(
+        {
+            "time": np.round(RNG.exponential(5, 80) + 0.1, 2),
+            "event": np.tile([0, 1], 40),
+            "risk": RNG.random(80).round(3),
+        }
+    )
+
+    def test_a_time_beside_an_event_is_remarked_on(self):
+        sentences = " ".join(trueness.evaluate(self.CASES).sentences)
+
+        assert "If 'time' is the time of follow-up, labels need a horizon" in sentences
+
+    def test_a_shell_finds_time_and_event(self, tmp_path):
+        self.CASES.to_csv(tmp_path / "f.csv", index=False)
+
+        found = answer("evaluate", tmp_path / "f.csv", "--horizon", "5")
+
+        named = ("--time", "time", "--event", "event")
+        asked = answer("evaluate", tmp_path / "f.csv", "--horizon", "5", *named)
+        assert found["result"] == asked["result"]
+
+    @pytest.mark.filterwarnings("ignore::trueness.CleanedWarning")
+    def test_events_may_be_words(self):
+        words = np.where(self.CASES["event"] == 1, "dead", "alive")
+
+        found = trueness.at_horizon(self.CASES["time"], words, 5)
+
+        numbers = trueness.at_horizon(self.CASES["time"], self.CASES["event"], 5)
+        assert found == numbers
+
+
+def test_repeated_patients_are_remarked_on():
+    cases = {"y": [0, 1] * 20, "p": RNG.random(40), "patient": list(range(20)) * 2}
+
+    sentences = " ".join(trueness.evaluate(cases).sentences)
+
+    assert 'cluster="patient"' in sentences
+
+
+class TestLooks:
+    def test_one_judge_beside_few_labels_is_asked_about(self):
+        labels = [1, 0, 1] + [None] * 17
+        found = trueness.look({"judge": [0, 1] * 10, "human": labels})
+
+        assert [question.command for question in found.questions] == ["judge"]
+
+    def test_winners_and_studies_have_their_commands(self):
+        winners = trueness.look({"winner": ["A", "B", "tie"]})
+        studies = trueness.look(trueness.samples.path("studies"))
+
+        assert [q.call for q in winners.questions] == ["trueness.head_to_head(frame)"]
+        assert [q.command for q in studies.questions] == ["sites"]

@@ -26,10 +26,16 @@ from trueness.cli._source import (
 )
 from trueness.counts.values import Tally, with_rows
 from trueness.data.cleaning import listening, one_spelling, tell
-from trueness.data.column_roles import COUNT_NAMES, Guess, find_columns
+from trueness.data.column_roles import (
+    COUNT_NAMES,
+    Guess,
+    find_columns,
+    tests_among,
+)
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
+from trueness.data.study_tables import has_study_tables
 from trueness.findings.request import Request
 
 _TRUE = ("true", "yes", "t", "1")
@@ -82,8 +88,10 @@ def choose(
         )
     except InputError as err:
         # a column of scores with a few odd words is the likely one
-        odd = "" if err.option == "label" else source.few_words(source.types)
-        raise err.rephrased(message=f"{err.message}{odd}") from None
+        advice = _advice_without_labels(source)
+        if err.option != "label":
+            advice = source.few_words(source.types)
+        raise err.rephrased(message=f"{err.message}{advice}") from None
 
     return replace(
         request,
@@ -92,6 +100,15 @@ def choose(
         positive=_positive(source, columns.label, request.positive),
         remarks=columns.remarks[:1],
     )
+
+
+def _advice_without_labels(source: Source) -> str:
+    """Say which commands answer about tests or studies without labels."""
+    if has_study_tables(source.types):
+        return " Each row is a 2x2 table, which trueness sites reads."
+    if len(tests_among(source.table, set())) >= 2:
+        return " Where there are none, type trueness nogold or trueness agree."
+    return ""
 
 
 def _is_about_counts(source: Source, request: Request) -> bool:

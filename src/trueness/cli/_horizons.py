@@ -11,8 +11,10 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness._core.files import temporary_folder
 from trueness.cli._source import Source, known, open_source
+from trueness.data.column_roles import EVENT_NAMES, TIME_NAMES
 from trueness.data.engines import quoted
 from trueness.data.horizons import HorizonLabels, at_horizon
+from trueness.data.named_roles import column_called
 
 # columns that are added to the rows
 LABEL, WEIGHT = "label_at_horizon", "weight_at_horizon"
@@ -46,6 +48,8 @@ def label_follow_up(
     import pyarrow.parquet
 
     source = open_source(file, ordered=True)
+    time = time or column_called(source.types, TIME_NAMES)
+    event = event or column_called(source.types, EVENT_NAMES)
     times = column_values(source, time, "time")
     events = column_values(source, event, "event")
     labels = at_horizon(times, events, horizon)

@@ -70,6 +70,16 @@ COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 # of a table with a row for each verdict
 JUDGE_NAMES = ("judge", "rater", "annotator", "grader", "labeler", "labeller", "coder")
 VERDICT_NAMES = ("verdict", "rating", "vote", "grade", "judgement", "judgment")
+# of the time to an event, or to censoring, and of the event itself
+TIME_NAMES = (
+    *("time", "times", "follow_up", "followup", "futime", "survival_time", "duration"),
+    *("time_to_event", "tte", "survival", "os_time", "tenure"),
+)
+EVENT_NAMES = ("event", "status", "died", "death", "dead", "os_event")
+CLUSTER_NAMES = (
+    *("patient", "patient_id", "subject", "subject_id", "person", "person_id"),
+    *("household", "household_id", "cluster", "cluster_id", "user", "user_id"),
+)
 WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
 _IDENTIFIER_WORDS = frozenset(
     {
@@ -156,11 +166,31 @@ def find_columns(
 
     columns = FoundColumns(label, tuple(scores), tuple(guessed))
     not_taken = numeric_columns(table, {label, *scores, *other_roles})
+    time = _time_of_follow_up(table, label, {*scores, *other_roles})
+    if time is not None:
+        advice = f"If {time!r} is the time of follow-up, labels need a horizon"
+        return replace(columns, reason=f"by name. {advice}, to allow for censoring")
     if not_taken:
         return replace(columns, reason="by name")
     if label is None and option == "score":
         return replace(columns, reason=_no_other_column(table, {*scores, *other_roles}))
     return columns
+
+
+def _time_of_follow_up(
+    table: DataTable, label: str | None, taken: set[str | None]
+) -> str | None:
+    """Return the column of times beside a label that is called as an event."""
+    if label is None or plain_name(label) not in EVENT_NAMES:
+        return None
+    times = [
+        column
+        for column, kind in table.kinds.items()
+        if kind in (WHOLE, REAL)
+        and column not in taken
+        and plain_name(column) in TIME_NAMES
+    ]
+    return times[0] if len(times) == 1 else None
 
 
 def _no_other_column(table: DataTable, taken: set[str | None]) -> str:
@@ -848,6 +878,15 @@ def unused_columns(
         f'type count="{column}".'
         for column in counts[:1]
     ]
+    clusters = [column for column in free if plain_name(column) in CLUSTER_NAMES]
+    for column in clusters[:1]:
+        rows, different = table.value_counts([column])
+        # of a large file the values are counted approximately
+        if 1 < different[column] < 0.95 * rows:
+            remarks.append(
+                "Every case counts as independent. If cases with the same value of "
+                f'{column!r} belong together, type cluster="{column}".'
+            )
     remarks += [
         f"Every case has the same weight. If column {column!r} holds weights, type "
         f'weight="{column}".'

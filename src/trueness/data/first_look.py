@@ -36,7 +36,9 @@ from trueness.data.column_roles import (
     has_no_label,
     several_scores,
 )
+from trueness.data.named_roles import ITEM_NAMES, column_called, find_winners
 from trueness.data.storage import are_counts, count_columns_of
+from trueness.data.study_tables import has_study_tables
 
 _CLUSTER_WORDS = ("patient", "subject", "person", "user", "site", "cluster",
                   "household")  # fmt: skip
@@ -189,6 +191,10 @@ def _look_at_table(frame: Frame) -> Look:
 
     if are_counts(columns):
         return _look_at_counts(rows, looked, columns)
+    if has_study_tables(columns):
+        return Look(rows, looked, (LookedQuestion(*_OF_STUDIES, {}),))
+    if find_winners(columns) is not None and not column_called(columns, ITEM_NAMES):
+        return Look(rows, looked, (LookedQuestion(*_OF_WINNERS, {}),))
 
     found_columns = _found_columns(columns)
     if found_columns is None:
@@ -560,7 +566,11 @@ def _questions(
     if labels and len(scores) > 1:
         questions += _questions_of_several_scores(labels[0], scores[:5], design)
 
-    if len(labels) > 2 and not scores:
+    some_are_labelled = any(
+        2 * column.missing > rows for column in by_role.get("label", ())
+    )
+    enough_votes = len(labels) > 2 or (len(labels) == 2 and some_are_labelled)
+    if enough_votes and not scores:
         questions += _questions_of_votes(by_role["label"], labels, rows)
     elif labels and not scores and items:
         attempts = {"item": items[0], "passed": labels[0]}
@@ -662,14 +672,15 @@ def _questions_of_votes(
             )
         )
 
-    questions.append(
-        LookedQuestion(
-            "How good is each test, without a known truth?",
-            "latent_class",
-            "nogold",
-            {**votes, **truth},
+    if len(votes["scores"]) > 1:
+        questions.append(
+            LookedQuestion(
+                "How good is each test, without a known truth?",
+                "latent_class",
+                "nogold",
+                {**votes, **truth},
+            )
         )
-    )
 
     return questions
 
@@ -716,5 +727,7 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ..
     return tuple(questions)
 
 
+_OF_STUDIES = ("Does it hold in every study?", "summary_roc", "sites")
+_OF_WINNERS = ("Which system wins more often?", "head_to_head", "evals")
 _OF_A_LOG = ("How often do systems pass?", "attempts", "evals")
 _STUDY = ("reader", "treatment", "case")  # columns of a study of readers
