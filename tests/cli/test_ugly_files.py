@@ -300,7 +300,7 @@ def test_a_table_of_counts_is_counted_by_its_counts(tmp_path):
     assert result.exit_code == 0
     assert "1,465 cases" in result.output
     assert "79.7 %" in result.output
-    assert "Column 'n' says how many cases each row stands for" in result.output
+    assert "Column 'n' says how many cases each row represents" in result.output
     assert "Not taken: 'n'" not in result.output
     assert "1,465 cases" in " ".join(map(str, from_frame.sentences))
 
