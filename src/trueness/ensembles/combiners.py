@@ -291,8 +291,8 @@ def _fidel_of_published_aucs(
         prevalence = panel.prevalence
     if not 0 < prevalence < 1:
         raise InputError(
-            "FiDEL with published AUCs needs the prevalence: the panel has no labels "
-            "of both classes to count it from.",
+            "FiDEL with published AUCs needs the prevalence, since the panel lacks "
+            "labels of one class or both.",
             option="prevalence",
             example=0.1,
         )
