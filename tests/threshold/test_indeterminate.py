@@ -41,8 +41,8 @@ def test_intervals_are_wilsons():
         (answer.as_positive["recall"], 92, 100),
         (answer.left_out["npv"], 175, 183),
         (answer.rate, 32, 300),
-        (answer.rate_of_positives, 12, 100),
-        (answer.rate_of_negatives, 20, 200),
+        (answer.rate_in_positives, 12, 100),
+        (answer.rate_in_negatives, 20, 200),
     ):
         wilson = stats.binomtest(successes, cases).proportion_ci(method="wilson")
         assert estimate.ci == pytest.approx((wilson.low, wilson.high))

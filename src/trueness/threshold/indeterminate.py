@@ -51,7 +51,7 @@ class IndeterminateResults(Answer):
     as_positive, as_negative, left_out : AtThreshold
         The metrics if indeterminate results count as positive, count as negative, or
         are left out.
-    rate, rate_of_positives, rate_of_negatives : Estimate
+    rate, rate_in_positives, rate_in_negatives : Estimate
         Proportion of indeterminate results: of all, of positives, of negatives.
     rule : Rule
         Which scores are positive, and which indeterminate.
@@ -64,8 +64,8 @@ class IndeterminateResults(Answer):
     as_negative: AtThreshold
     left_out: AtThreshold
     rate: Estimate
-    rate_of_positives: Estimate
-    rate_of_negatives: Estimate
+    rate_in_positives: Estimate
+    rate_in_negatives: Estimate
     rule: Rule
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -171,8 +171,8 @@ def indeterminate_results(
             verdicts, Rule(FLAGGED, lower=DEFERRED), requested, level=level
         ),
         rate=replace(rate("flagged_rate"), name="indeterminate"),
-        rate_of_positives=replace(rate("recall"), name="indeterminate of positives"),
-        rate_of_negatives=replace(rate("fpr"), name="indeterminate of negatives"),
+        rate_in_positives=replace(rate("recall"), name="indeterminate of positives"),
+        rate_in_negatives=replace(rate("fpr"), name="indeterminate of negatives"),
         rule=rule,
     )
 
