@@ -19,6 +19,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import TwoAxes
 from trueness._core.solvers import rises_above_zero
 from trueness.counts.answers import of_tally, refuse, words_of
@@ -371,6 +372,7 @@ def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
     reach = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
     u = logit(np.clip(p + side * reach, 1e-15, 1 - 1e-15))
     for _ in range(_NEWTON_STEPS):
+        stop_if_requested()
         excess = entropy_less_room - p * log_expit(u) - (1 - p) * log_expit(-u)
         u = u - excess / (expit(u) - p)
 
