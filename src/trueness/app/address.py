@@ -481,7 +481,7 @@ def complete(data: DataChoice) -> CompleteData:
             _check_columns(guessed)
             chosen = _chosen_columns(guessed, kind.guess)
         except InputError as err:
-            problems = {field_of(err, kind.option): page_text(err)}
+            problems = {marked_field(err, kind.option): page_text(err)}
             with suppress(InputError):  # the label may be clear all the same
                 label = _chosen_columns(guessed, lambda *_: ()).label
                 columns = replace(guessed.columns, label=label)
@@ -784,7 +784,7 @@ def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
     return None
 
 
-def field_of(error: InputError | NotEnoughCases, default: str) -> str:
+def marked_field(error: InputError | NotEnoughCases, default: str) -> str:
     """Return the field of the page that an error is about."""
     option = error.option or default
     return FORM_NAMES.get(option, option)

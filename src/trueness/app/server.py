@@ -35,7 +35,7 @@ from trueness.app.address import (
     Address,
     DataChoice,
     complete,
-    field_of,
+    marked_field,
     page_text,
     read,
 )
@@ -226,7 +226,7 @@ class Workbench:
         except InputError as err:
             if key != "count":
                 raise
-            return {field_of(err, KINDS[address.kind].option): page_text(err)}
+            return {marked_field(err, KINDS[address.kind].option): page_text(err)}
 
         if key == "count":
             return {}
