@@ -328,21 +328,23 @@ def few_points(x: Floats, y: Floats, max_points: int, allowed: float) -> Array:
     line_x = x[candidates]
     line_y = y[candidates]
     last_point = candidates.size - 1
-    chosen = {0, last_point}
+    kept_points = {0, last_point}
     # the chord that is farthest from its part of the line comes first
     chords = [_chord(line_x, line_y, 0, last_point)] if last_point > 0 else []
     while (
-        chords and len(chosen) < max_points and -chords[0].minus_distance > near_enough
+        chords
+        and len(kept_points) < max_points
+        and -chords[0].minus_distance > near_enough
     ):
         stop_if_requested()
         worst = heapq.heappop(chords)
-        chosen.add(worst.farthest)
+        kept_points.add(worst.farthest)
         if worst.farthest - worst.start > 1:
             heapq.heappush(chords, _chord(line_x, line_y, worst.start, worst.farthest))
         if worst.end - worst.farthest > 1:
             heapq.heappush(chords, _chord(line_x, line_y, worst.farthest, worst.end))
 
-    return np.asarray(candidates[sorted(chosen)])
+    return np.asarray(candidates[sorted(kept_points)])
 
 
 def _one_point_a_stretch(x: Floats, y: Floats, allowed: float) -> Array:

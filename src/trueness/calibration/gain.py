@@ -292,18 +292,18 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
     if not math.isnan(before):
         largest = max(before, after)
     # a round number of cases, such that the larger error is at least one of them
-    number = number_of_cases_to_show(largest)
-    after_in_cases = cases_in(after, number)
+    n_shown = number_of_cases_to_show(largest)
+    after_in_cases = cases_in(after, n_shown)
 
     if math.isnan(gain.gain.value):
         return [
             "On cases not used for fitting, probability and proportion of positives "
-            f"differ by {after_in_cases} in {number:,} cases on average."
+            f"differ by {after_in_cases} in {n_shown:,} cases on average."
         ]
 
     return [
         f"{_does_it_help(gain)} Score and proportion of positives differ by "
-        f"{cases_in(before, number)} in {number:,} cases on average, and by "
+        f"{cases_in(before, n_shown)} in {n_shown:,} cases on average, and by "
         f"{after_in_cases} after calibration, on cases not used for fitting.",
         f"The gain in Brier score is {written(gain.gain)}, in {gain.folds} folds.",
     ]

@@ -115,8 +115,8 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
         parts = [slice(None)]
 
     for part in parts:
-        for kind, *numbers in formula:
-            mapped[part] = _STEPS[kind](mapped[part], *numbers)
+        for kind, *parameters in formula:
+            mapped[part] = _STEPS[kind](mapped[part], *parameters)
 
     return mapped.reshape(value.shape)
 
@@ -493,8 +493,10 @@ def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
     if set(decoded) != {field.name for field in fields(Reference)}:
         raise damaged
 
-    numbers = [decoded[key] for key in ("negatives", "positives", "lowest", "highest")]
-    if not all(isinstance(number, (int, float)) for number in numbers):
+    class_sizes_and_ends = [
+        decoded[key] for key in ("negatives", "positives", "lowest", "highest")
+    ]
+    if not all(isinstance(number, (int, float)) for number in class_sizes_and_ends):
         raise damaged
 
     covariance = decoded["covariance"]
@@ -537,20 +539,20 @@ def _check_values(map: Map) -> None:
     if classifier_names is not None:
         # a combination takes rows, (2, classifiers): all scores 0, and all scores 1
         rows = np.array([[0.0], [1.0]]) * np.ones(len(classifier_names))
-        numbers = np.asarray(map(rows), dtype=np.float64)
+        mapped_values = np.asarray(map(rows), dtype=np.float64)
     else:
         own_numbers = [
             value for value in vars(map).values() if isinstance(value, np.ndarray)
         ]
         usual_and_beyond = [-1e6, 0.0, 0.5, 1.0, 1e6]
         score = np.concatenate([*own_numbers, usual_and_beyond], axis=None)
-        numbers = map(score[np.isfinite(score)])
+        mapped_values = map(score[np.isfinite(score)])
 
-    if not np.isfinite(numbers).all():
+    if not np.isfinite(mapped_values).all():
         raise InputError("it returns no number for some scores.")
 
     is_calibrator = type(map).__module__.startswith("trueness.calibration.")
-    if is_calibrator and not ((numbers >= 0) & (numbers <= 1)).all():
+    if is_calibrator and not ((mapped_values >= 0) & (mapped_values <= 1)).all():
         raise InputError("it returns probabilities below 0 or above 1.")
 
 

@@ -141,16 +141,16 @@ class CalibrationVerdict(Answer):
     def _sentence_on_error(self) -> str:
         """Return how large the error is, or may be, in numbers of cases."""
         if self.verdict == "miscalibrated":
-            number = number_of_cases_to_show(self.error.high)
-            value = cases_in(self.error.value, number)
-            low = cases_in(self.error.low, number)
-            high = cases_in(self.error.high, number)
+            n_shown = number_of_cases_to_show(self.error.high)
+            value = cases_in(self.error.value, n_shown)
+            low = cases_in(self.error.low, n_shown)
+            high = cases_in(self.error.high, n_shown)
             return (
                 "On average, score and proportion of positives differ by "
-                f"{value} in {number_of(number)} cases ({low} to {high})."
+                f"{value} in {number_of(n_shown)} cases ({low} to {high})."
             )
 
-        number = number_of_cases_to_show(min(self.bound, self.margin))
+        n_shown = number_of_cases_to_show(min(self.bound, self.margin))
         differ = (
             "may differ by up to"
             if self.verdict == "undecided"
@@ -158,8 +158,8 @@ class CalibrationVerdict(Answer):
         )
         return (
             f"On average, score and proportion of positives {differ} "
-            f"{cases_in(self.bound, number)} in {number_of(number)} cases; the margin "
-            f"is {cases_in(self.margin, number)}."
+            f"{cases_in(self.bound, n_shown)} in {number_of(n_shown)} cases; the "
+            f"margin is {cases_in(self.margin, n_shown)}."
         )
 
     def __repr__(self) -> str:

@@ -382,10 +382,10 @@ def _describe_surplus(
     else:
         outputs = part._outputs[0][is_stray]
 
-    number = f"{int(is_stray.sum() + is_negative.sum()):,}"
-    place = f"in {number} rows of outputs, first {outputs[0].tolist()}"
+    n_cases = f"{int(is_stray.sum() + is_negative.sum()):,}"
+    place = f"in {n_cases} rows of outputs, first {outputs[0].tolist()}"
     if outputs.ndim == 1:
-        place = f"at {number} scores, first {outputs[0]:.6g}"
+        place = f"at {n_cases} scores, first {outputs[0]:.6g}"
         lowest, highest = part._outputs
         if (lowest[is_stray] != highest[is_stray]).any():
             place += " (or its bins are wider than those of a)"

@@ -211,8 +211,10 @@ def _count_single_cases(score: Array, labels: Labels | None) -> Tally:
     """Return the tally of rows that are one case each."""
     if labels is None:
         none_positive = np.zeros(score.size, dtype=bool)
-        distinct, number, zero = count_scores(score, lambda block: none_positive[block])
-        return tally_of_rows(distinct, zero, zero, number)
+        distinct, n_none_positive, zero = count_scores(
+            score, lambda block: none_positive[block]
+        )
+        return tally_of_rows(distinct, zero, zero, n_none_positive)
 
     # labelled and unlabelled cases are counted apart
     if labels.code is not None and (labels.code == _UNKNOWN).any():

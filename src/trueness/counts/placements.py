@@ -24,7 +24,7 @@ def twice_wins(t: Tally) -> Any:
     For counted cases an exact whole number, however large. O(m) for m rows.
     """
     # int for counted cases, float for weighted ones
-    number = type(t.n_neg + t.n_pos)
+    number_type = type(t.n_neg + t.n_pos)
 
     def sums_of_block(block: slice) -> tuple[Any, Any, Any]:
         """Return positives, negatives, and their wins within the block.
@@ -43,7 +43,7 @@ def twice_wins(t: Tally) -> Any:
         # twice the negatives below, ties once, counted from the top of this block
         twice_below = neg - 2 * np.cumsum(neg)
         within = (pos * twice_below).sum()
-        return number(positives), number(negatives), number(within)
+        return number_type(positives), number_type(negatives), number_type(within)
 
     wins = 0
     negatives_above = 0

@@ -325,8 +325,8 @@ def common_weight(x: Tally | Panel) -> float | None:
         return None
 
     # cases of one weight add up to whole multiples of it in each row
-    number = weight[has_cases] / mean_weight[0]
-    all_whole = bool((np.abs(number - np.rint(number)) < 1e-9).all())
+    cases_of_row = weight[has_cases] / mean_weight[0]
+    all_whole = bool((np.abs(cases_of_row - np.rint(cases_of_row)) < 1e-9).all())
     return float(mean_weight[0]) if all_whole else None
 
 
@@ -357,8 +357,8 @@ def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
     # the square of a tiny weight underflows to 0: such a row is one case
     equal_cases = np.ones_like(square)
     np.divide(weight**2, square, out=equal_cases, where=square > 0)
-    number = np.maximum(np.rint(equal_cases), 1).astype(np.int64)
-    return number, weight / number
+    n_draws = np.maximum(np.rint(equal_cases), 1).astype(np.int64)
+    return n_draws, weight / n_draws
 
 
 def gamma_draw(

@@ -388,8 +388,8 @@ class Panel(Cases):
             if tuple(name) == self.names:
                 return self
             names = _columns.distinct_names(name, "names")
-            chosen = [self._column(one_name) for one_name in names]
-            return with_rows(self, self.rows[:, chosen], tuple(name))
+            columns = [self._column(one_name) for one_name in names]
+            return with_rows(self, self.rows[:, columns], tuple(name))
 
         output = self.rows[:, self._column(name)]
         missing = np.isnan(output)
@@ -432,11 +432,11 @@ class Panel(Cases):
         if isinstance(thresholds, Mapping):
             thresholds = self._thresholds_in_order(thresholds)
         if isinstance(thresholds, (list, tuple)):
-            numbers = [_plain_threshold(threshold) for threshold in thresholds]
+            cuts = [_plain_threshold(threshold) for threshold in thresholds]
         else:
-            numbers = _plain_threshold(thresholds)
+            cuts = _plain_threshold(thresholds)
 
-        cut = _columns.as_floats(numbers, "A threshold of panel.vote")
+        cut = _columns.as_floats(cuts, "A threshold of panel.vote")
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
                 f"panel.vote needs one threshold, or one for each of "

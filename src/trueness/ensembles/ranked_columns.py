@@ -126,10 +126,10 @@ def rank_panel(
     ``classes`` are counts of the rows: for each of them also Spearman's rank
     correlations of all pairs among its cases, (K, K).
     """
-    number = rows.shape[1]
+    n_classifiers = rows.shape[1]
     # column by column, so that each column is one stretch of memory
-    ranks = np.empty((len(rows), number), order="F")
-    ranks_within = [ClassRanks(counts, number) for counts in classes]
+    ranks = np.empty((len(rows), n_classifiers), order="F")
+    ranks_within = [ClassRanks(counts, n_classifiers) for counts in classes]
 
     def sort_and_rank(k: int) -> RankedColumn:
         column = RankedColumn(rows[:, k], cases)
@@ -139,7 +139,7 @@ def rank_panel(
             ranks_of_class.write(column, k)
         return column
 
-    columns = _parallel(sort_and_rank, range(number), len(rows))
+    columns = _parallel(sort_and_rank, range(n_classifiers), len(rows))
     return columns, ranks, [within.correlation() for within in ranks_within]
 
 

@@ -269,12 +269,12 @@ def _note_on_reference(reference: Reference) -> str:
 def _notes_on_range(tally: Tally, reference: Reference) -> list[str]:
     """Return a note where cases score beyond all reference cases."""
     beyond = (tally.score < reference.lowest) | (tally.score > reference.highest)
-    number = float(tally.unknown[beyond].sum())
-    if not number:
+    n_outside = float(tally.unknown[beyond].sum())
+    if not n_outside:
         return []
 
     return [
-        f"{number_of(number)} of {number_of(tally.n_unknown)} unlabelled cases have "
+        f"{number_of(n_outside)} of {number_of(tally.n_unknown)} unlabelled cases have "
         f"scores outside the range of the map ({reference.lowest:.4g} to "
         f"{reference.highest:.4g}), where it extrapolates."
     ]

@@ -131,8 +131,8 @@ def labels_figure(rate: Rate, panel: Panel) -> Curves:
     if largest < MIN_PLANNED_LABELS:
         raise NotEnoughCases("There are too few cases to plan more labels.")
 
-    numbers = np.unique(np.geomspace(MIN_PLANNED_LABELS, largest, 40).round())
-    width = expected_widths(panel, rate.labels, rate.high - rate.low, numbers)
+    label_numbers = np.unique(np.geomspace(MIN_PLANNED_LABELS, largest, 40).round())
+    width = expected_widths(panel, rate.labels, rate.high - rate.low, label_numbers)
     half_width = width / 2
 
     lowest_shown = max(0.0, rate.value - SHOWN_AROUND_RATE)
@@ -143,7 +143,7 @@ def labels_figure(rate: Rate, panel: Panel) -> Curves:
     line = Line(
         "rate with its expected interval",
         {
-            "labels": numbers,
+            "labels": label_numbers,
             "rate": same_rate,
             "low": np.maximum(same_rate - half_width, 0),
             "high": np.minimum(same_rate + half_width, 1),

@@ -253,9 +253,9 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
 
     # a pattern that one prime implicant alone covers makes that one essential
     covered_once = patterns & (_covering_terms(primes) == 1)
-    chosen = primes & _gather(covered_once, np.logical_or)
+    chosen_terms = primes & _gather(covered_once, np.logical_or)
 
-    uncovered = patterns & (_covering_terms(chosen) == 0)
+    uncovered = patterns & (_covering_terms(chosen_terms) == 0)
     while uncovered.any():
         stop_if_requested()
         gain = np.where(primes, _gather(uncovered.astype(np.int32), np.add), 0)
@@ -265,10 +265,10 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
             place = _patterns_of(term)
             # one that was taken before may have covered some of its patterns
             if np.count_nonzero(uncovered[place]) == largest_gain:
-                chosen[tuple(term)] = True
+                chosen_terms[tuple(term)] = True
                 uncovered[place] = False
 
-    return _without_superfluous(chosen)
+    return _without_superfluous(chosen_terms)
 
 
 def _prime_implicants(patterns: Array) -> Array:

@@ -210,8 +210,8 @@ class LatentModel:
         coordinates = rng.standard_normal((4 * n, self.dim))
         # the coordinates are normal: their weights make them draws from the prior
         weight = np.exp(self._log_prior(self._parameters(coordinates)))
-        chosen = rng.choice(len(coordinates), n, p=weight / weight.sum())
-        return self.natural(coordinates[chosen])
+        rows = rng.choice(len(coordinates), n, p=weight / weight.sum())
+        return self.natural(coordinates[rows])
 
     def class_probabilities(
         self, draws: Mapping[str, Floats], rows: Floats

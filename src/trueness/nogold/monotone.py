@@ -36,11 +36,11 @@ def upward_closure(chosen: Array) -> Array:
 
 def monotone_interior(chosen: Array) -> Array:
     """Keep the patterns all of whose extensions are in the set."""
-    kept = chosen.copy()
+    interior = chosen.copy()
     patterns = np.arange(chosen.size)
     for vote in _votes(chosen):
-        kept &= kept[patterns & ~vote]
-    return kept
+        interior &= interior[patterns & ~vote]
+    return interior
 
 
 def best_monotone(

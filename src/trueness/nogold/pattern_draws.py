@@ -85,12 +85,12 @@ def read_pattern_draws(
 
     With ``any_population`` the first one is taken where none is named.
     """
-    number = which_population(
+    population_number = which_population(
         population, posterior.populations, prevalence, single=any_population
     )
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    return PatternDraws(posterior, number, prevalence)
+    return PatternDraws(posterior, population_number, prevalence)
 
 
 def _products(rate: Floats) -> Floats:

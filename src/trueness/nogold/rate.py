@@ -138,10 +138,10 @@ class Rate(Record):
                     f"{judge.specificity.value:.3f}"
                 )
 
-        number = self.effective_judges.value
-        if np.isfinite(number):
+        n_effective = self.effective_judges.value
+        if np.isfinite(n_effective):
             lines.append(
-                f"  {len(self.naive)} judges, as informative as {number:.1f} "
+                f"  {len(self.naive)} judges, as informative as {n_effective:.1f} "
                 "independent ones"
             )
 

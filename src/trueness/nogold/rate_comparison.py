@@ -182,9 +182,9 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
     if not judges:
         raise InputError(f"{system!r} has no judge besides the column {item!r}.")
 
-    numbers = panel.rows[:, panel.names.index(item)]
+    item_numbers = panel.rows[:, panel.names.index(item)]
     counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
-    _check_items_occur_once(system, numbers, counts.sum(axis=1))
+    _check_items_occur_once(system, item_numbers, counts.sum(axis=1))
 
     # the panel of the judges alone has each pattern of verdicts once
     place_of_pattern = {}
@@ -194,7 +194,7 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
     judge_columns = [panel.names.index(name) for name in judges]
     verdicts = panel.rows[:, judge_columns]
     places = np.array([place_of_pattern[row.tobytes()] for row in verdicts])
-    return _Items(numbers, places, counts)
+    return _Items(item_numbers, places, counts)
 
 
 def _check_items_occur_once(system: str, numbers: Floats, cases: Array) -> None:
@@ -289,11 +289,11 @@ def _correlation_of_rates(
 def _note_on_pairs(items: Mapping[str, _Items], correlation: Floats) -> str:
     """Say how many items were paired, and how much that helps."""
     paired = len(_items_of_all(items))
-    number = _items_of_any(items).size
+    n_items = _items_of_any(items).size
     mean = float(correlation[np.triu_indices(len(correlation), 1)].mean())
     return (
-        f"Paired by item: {paired:,} of {number:,} items were answered by all systems, "
-        f"and the errors of their rates correlate by {mean:.2f}."
+        f"Paired by item: {paired:,} of {n_items:,} items were answered by all "
+        f"systems, and the errors of their rates correlate by {mean:.2f}."
     )
 
 

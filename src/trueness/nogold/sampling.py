@@ -324,10 +324,10 @@ def _bridge_sampling(
     evidence = 1.0
     for _ in range(200):
         stop_if_requested()
-        rest = (1 - proportion) * evidence
+        weighted_evidence = (1 - proportion) * evidence
         # Meng and Wong (1996): the optimal bridge, with the last estimate in it
-        numerator = at_proposals / (proportion * at_proposals + rest)
-        denominator = 1 / (proportion * at_draws + rest)
+        numerator = at_proposals / (proportion * at_proposals + weighted_evidence)
+        denominator = 1 / (proportion * at_draws + weighted_evidence)
         previous = evidence
         evidence = float(numerator.mean() / denominator.mean())
         if abs(np.log(evidence / previous)) < 1e-8:

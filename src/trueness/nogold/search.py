@@ -152,21 +152,23 @@ def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
 def _winners_near_prefixes(criterion: Criterion, draws: Draws) -> Array:
     """Take the best prefix in each draw, or the best set around it (concave)."""
     patterns = draws.in_positives.shape[1]
-    chosen = np.zeros(draws.in_positives.shape, dtype=bool)
+    winner_sets = np.zeros(draws.in_positives.shape, dtype=bool)
     for prefixes in _prefixes(draws):
         rows = prefixes.rows
         value = criterion.value(prefixes.sens, prefixes.spec, prefixes.prevalence)
         # the best point on the ROC curve of the draw
         length = value.argmax(axis=1)[:, None]
         in_prefix = np.arange(patterns) < length
-        np.put_along_axis(chosen[rows], prefixes.order, in_prefix, axis=1)
+        np.put_along_axis(winner_sets[rows], prefixes.order, in_prefix, axis=1)
 
         if criterion.shape in CONCAVE:
             relaxed = _relax(criterion, prefixes.sens, prefixes.spec)
             some_draws = draws.take(rows)
-            chosen[rows] = _flip_best(criterion, some_draws, chosen[rows], relaxed)
+            winner_sets[rows] = _flip_best(
+                criterion, some_draws, winner_sets[rows], relaxed
+            )
 
-    return chosen
+    return winner_sets
 
 
 def _relax(criterion: Criterion, sens: Floats, spec: Floats) -> Relaxed:

@@ -87,11 +87,13 @@ def shared_patterns(quantile: Floats, sigma: Floats, halves: Halves) -> Floats:
 
     lowest_sigma = -np.inf
     for highest_sigma, steps in STEPS_UP_TO_SIGMA:
-        chosen = np.flatnonzero((sigma > lowest_sigma) & (sigma <= highest_sigma))
+        draws_of_range = np.flatnonzero(
+            (sigma > lowest_sigma) & (sigma <= highest_sigma)
+        )
         # as many draws at once as one table of the integral may hold
         block_size = max(MAX_TABLE_SIZE // ((steps + 1) * widest_half), 16)
-        for block in blocks(chosen.size, block_size):
-            draws = chosen[block]
+        for block in blocks(draws_of_range.size, block_size):
+            draws = draws_of_range[block]
             probability[draws] = _integrate(
                 quantile[draws], sigma[draws], halves, steps
             )

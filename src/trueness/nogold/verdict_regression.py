@@ -142,9 +142,9 @@ def draw_joint_proportions(
     exponent = -(DEGREES_OF_FREEDOM + mode.size) / 2
     log_proposal = exponent * np.log1p((z**2).sum(axis=1) / DEGREES_OF_FREEDOM)
     log_weight = _log_posterior(coefficients, _add_prior(labelled)) - log_proposal
-    chosen = rng.permutation(resample(log_weight, draws, rng))
+    resampled = rng.permutation(resample(log_weight, draws, rng))
     stretch = _robust_stretch(labelled, mode, information)
-    coefficients = mode + (coefficients[chosen] - mode) @ stretch.T
+    coefficients = mode + (coefficients[resampled] - mode) @ stretch.T
 
     # the proportion of each pattern in the population, by the Bayesian bootstrap:
     # normalised gamma variables are a Dirichlet draw (Rubin 1981)

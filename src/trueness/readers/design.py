@@ -260,8 +260,8 @@ def _check_complete(columns: Mapping[str, Array]) -> None:
 
 def _levels(values: Array) -> tuple[Array, Array]:
     """Return the sorted levels of a factor, and the index of each reading's level."""
-    levels, number = np.unique(_as_people_sort(values), return_inverse=True)
-    return levels, number
+    levels, level_of_value = np.unique(_as_people_sort(values), return_inverse=True)
+    return levels, level_of_value
 
 
 def _as_people_sort(values: Array) -> Array:
@@ -329,11 +329,11 @@ def _cluster_of_each_case(
     if cluster is None:
         return None
 
-    _, number = _levels(cluster)
+    _, cluster_of_reading = _levels(cluster)
     of_case = np.zeros(cases.size, dtype=np.int64)
-    of_case[case] = number
+    of_case[case] = cluster_of_reading
     # the last reading of a case was kept: any other must agree with it
-    contradicted = of_case[case] != number
+    contradicted = of_case[case] != cluster_of_reading
     if contradicted.any():
         first = cases[case[contradicted][0]]
         raise InputError(

@@ -122,9 +122,11 @@ def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> Reader
         _components_of_treatment(results, errors, readings.treatment == treatment)
         for treatment in range(len(readings.treatments))
     ]
-    numbers = np.bincount(readings.treatment, minlength=len(readings.treatments))
+    readers_by_treatment = np.bincount(
+        readings.treatment, minlength=len(readings.treatments)
+    )
     squares = (
-        _nested_mean_squares(table, by_treatment, numbers)
+        _nested_mean_squares(table, by_treatment, readers_by_treatment)
         if nested
         else _crossed_mean_squares(table)
     )
@@ -139,7 +141,7 @@ def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> Reader
             nested=nested,
         ),
         by_treatment=tuple(by_treatment),
-        readers_per_treatment=numbers,
+        readers_per_treatment=readers_by_treatment,
     )
 
 
@@ -348,15 +350,15 @@ def treatment_variance(
             components.error_variance - shared + (n_readers - 1) * due_to_cases
         )
 
-    numbers = model.readers_per_treatment
+    n_readers_by_treatment = model.readers_per_treatment
     n_treatments = len(model.table)
 
     if model.nested:
         mean_square = components.ms_reader
-        mean_square_df = float(numbers.sum() - n_treatments)
+        mean_square_df = float(n_readers_by_treatment.sum() - n_treatments)
     else:
         mean_square = components.ms_interaction
-        mean_square_df = (n_treatments - 1.0) * (numbers[0] - 1.0)
+        mean_square_df = (n_treatments - 1.0) * (n_readers_by_treatment[0] - 1.0)
 
     value = mean_square
     if fixed != "cases":

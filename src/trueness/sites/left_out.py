@@ -46,9 +46,9 @@ class SitesLeftOut(Record):
 
     def __repr__(self) -> str:
         """Return the number of sites that were covered, and which were not."""
-        number = sum(self.covered.values())
+        n_covered = sum(self.covered.values())
         lines = [
-            f"{number} of {counted(len(self.covered), 'site')} within the "
+            f"{n_covered} of {counted(len(self.covered), 'site')} within the "
             f"{level_text(self.level)} prediction interval of the others"
         ]
         lines += [

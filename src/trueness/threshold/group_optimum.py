@@ -265,12 +265,12 @@ def _value_of_quotient(
     """Return the objective at the chosen cuts, exactly; None where there are none."""
     if solution.cuts is None:
         return None
-    chosen = [
+    counts_at_cuts = [
         group_cuts.units[place]
         for group_cuts, place in zip(cuts, solution.cuts, strict=True)
     ]
-    tp = sum(int(units.tp) for units in chosen)
-    fp = sum(int(units.fp) for units in chosen)
+    tp = sum(int(units.tp) for units in counts_at_cuts)
+    fp = sum(int(units.fp) for units in counts_at_cuts)
     numerator = evaluate_form(goal.numerator, tp, fp)
     return Fraction(numerator / evaluate_form(goal.denominator, tp, fp))
 

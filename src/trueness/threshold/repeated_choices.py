@@ -92,17 +92,17 @@ def _choose_in_block(
     ]
     in_all = [_running_counts(_copies(tally, size)) for tally in pooled]
 
-    chosen = choose(in_sample)
-    succeeded = np.asarray((chosen >= 0).all(axis=(1, 2)))
+    chosen_cuts = choose(in_sample)
+    succeeded = np.asarray((chosen_cuts >= 0).all(axis=(1, 2)))
     places = [
-        places_of_group[chosen[succeeded, group]]
+        places_of_group[chosen_cuts[succeeded, group]]
         for group, places_of_group in enumerate(places_in_tally)
     ]
     return RepeatedChoices(
         places=np.stack(places, axis=1),
-        in_sample=_cells_of_groups(in_sample, chosen, succeeded),
-        left_out=_cells_of_groups(left_out, chosen, succeeded),
-        in_all=_cells_of_groups(in_all, chosen, succeeded),
+        in_sample=_cells_of_groups(in_sample, chosen_cuts, succeeded),
+        left_out=_cells_of_groups(left_out, chosen_cuts, succeeded),
+        in_all=_cells_of_groups(in_all, chosen_cuts, succeeded),
     )
 
 
