@@ -349,8 +349,8 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
     if len(sizes) != 1 or None in sizes:
         raise InputError(
-            "A report on several tallies needs the same cases in each. Groups of "
-            "cases are passed as groups=.",
+            "A report on several tallies needs the same cases in each, as one_vs_rest "
+            "returns them. Groups of cases are passed as groups=.",
             option="groups",
             example=PythonCode('trueness.tally(frame, by="site")'),
         )
