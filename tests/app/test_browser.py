@@ -175,6 +175,8 @@ def test_one_threshold_moves_through_every_figure(browser, served, panel):
     with opened(browser, served, "/look?file=given") as page:
         page.select_option("#model", "1")
         t = panel[page.locator("#model option:checked").inner_text()]
+        # a click on a curve needs numbers that the server has
+        assert not page.locator(".hint").is_visible()
         last = int(page.locator("#threshold").get_attribute("max"))
         assert last == len(t)  # every distinct score, and above all
         until(page, "() => document.querySelector('#model').value === '1'")
@@ -517,8 +519,9 @@ def test_leaves_sort_by_a_click(browser, served):
         page.locator("#leaves-section details").evaluate_all(
             "all => all.forEach(e => e.open = true)"
         )
-        head = page.locator("#leaves-section .words th button", has_text="cases").first
-        cells = page.locator("#leaves-section .words tbody td:nth-child(2)")
+        leaves = page.locator("#leaves-section :not(.figure-table) > .scroll table")
+        head = leaves.first.locator("th button", has_text="cases").first
+        cells = leaves.first.locator("tbody td:nth-child(2)")
         for falls in (False, True):
             head.click()
             numbers = [int(t.replace(",", "")) for t in cells.all_inner_texts()]

@@ -120,6 +120,7 @@ def test_a_click_on_a_curve_sets_the_threshold(browser, path, panel):
         svg.scroll_into_view_if_needed()
         box = svg.bounding_box()
         before = shown_number(page, "flagged_rate")
+        assert page.locator(".hint").is_visible()
 
         svg.hover(position={"x": 0.75 * box["width"], "y": 0.1 * box["height"]})
         told = page.inner_text("#under-pointer")

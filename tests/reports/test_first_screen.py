@@ -10,6 +10,7 @@ import trueness
 from trueness._core.figures import intervals
 from trueness.findings.page import page_about
 from trueness.findings.records import Figure
+from trueness.findings.what_scores_mean import groups_of_scores
 from trueness.reports import html, render
 from trueness.reports.first_screen import _beside_dot, draw_icons, of_a_thousand
 from trueness.reports.lanes import draw_forest, draw_ranking
@@ -54,6 +55,9 @@ def test_icons_are_a_thousand_and_follow_the_rates(panel):
     drawn = draw_icons(page.slider)
 
     assert sum(drawn.counts.values()) == 1000
+    # dots of a dotted line are 10 apart; missed cases are drawn twice, as rings
+    lines = re.findall(r"v(\d+)\.1", drawn.drawing)
+    assert sum(int(length) // 10 + 1 for length in lines) == 1000 + drawn.counts["fn"]
     positives = drawn.counts["tp"] + drawn.counts["fn"]
     assert positives == pytest.approx(1000 * panel.prevalence, abs=1)
     assert drawn.counts["tp"] / positives == pytest.approx(
@@ -61,7 +65,8 @@ def test_icons_are_a_thousand_and_follow_the_rates(panel):
     )
     for cell, count in drawn.counts.items():
         path = re.search(rf'd="([^"]*)" data-cell="{cell}"', drawn.drawing)
-        assert path[1].count("M") == count
+        lengths = re.findall(r"v(\d+)\.1", path[1])
+        assert sum(int(length) // 10 + 1 for length in lengths) == count
 
 
 def test_largest_remainders_are_rounded_up():
@@ -93,6 +98,21 @@ def test_numbers_of_a_forest_stand_beside_its_lines():
     widest = max(6.2 * len(text) for _, text in numbers)
     assert all(float(x) - widest > right_edge for x, _ in numbers)
     assert all(x <= right_edge for x in ends)
+
+
+def test_groups_of_scores_have_their_proportion_and_wilson_interval():
+    # ten rows of 20 cases, of which 1, 3, ... 19 are positive
+    pos = np.arange(1, 20, 2)[::-1]
+    tally = trueness.Tally(np.linspace(0.95, 0.05, 10), neg=20 - pos, pos=pos)
+
+    groups = groups_of_scores(tally, 0.95)
+
+    assert groups["x"] == pytest.approx(tally.score)
+    assert groups["y"] == pytest.approx(pos / 20)
+    # Wilson (1927) for 1 of 20
+    assert groups["low"][-1] == pytest.approx(0.00888, abs=1e-5)
+    assert groups["high"][-1] == pytest.approx(0.23613, abs=1e-5)
+    assert groups_of_scores(tally.with_design(prevalence=0.1), 0.95) is None
 
 
 def test_a_forest_on_a_page_is_a_table_with_a_lane_in_each_row():
@@ -140,7 +160,9 @@ def test_each_roc_curve_has_its_name_and_auc_beside_it(panel):
     drawing, _ = draw(roc)
 
     labels = re.findall(r'class="curve-label ([^"]*)"[^>]*>([^<]*)<', drawing)
-    expected = {f"{name} {trueness.auc(panel[name]).value:.3f}" for name in panel.names}
+    expected = {
+        f"{name} AUC {trueness.auc(panel[name]).value:.3f}" for name in panel.names
+    }
     assert {text for _, text in labels} == expected
     assert [kind.strip() for kind, _ in labels] == ["chosen", "", ""]
 
@@ -195,6 +217,9 @@ def test_the_calibration_figure_has_a_histogram():
     drawing, _ = draw(calibration.figures[0])
 
     assert "area histogram only" in drawing
+    dots = re.search(r'class="group-dot only" d="([^"]*)"', drawing)[1]
+    intervals = re.search(r'class="group-interval only" d="([^"]*)"', drawing)[1]
+    assert dots.count("h0") == intervals.count("V") == 10
     assert "AUC 0." in html(trueness.tally(label, probability))
 
 

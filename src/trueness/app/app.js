@@ -304,7 +304,7 @@ window.workbench = (() => {
     const opened = all("details", body).map((d) => d.open);
     body.innerHTML = text;
     all("details", body).forEach((d, k) => { d.open = Boolean(opened[k]); });
-    if (key === "leaves") all("table", body).forEach(sorts);
+    if (key === "leaves") all(".scroll table", body).forEach(sorts);
     all("figure", body).filter((f) => find("svg.figure", f)).forEach((f, n) => {
       const links = document.createElement("p");
       links.className = "away";

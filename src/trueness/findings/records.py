@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.imports import HigherFunction
 from trueness._core.names import told_apart
 from trueness._core.numbers import MINUS, in_column, is_estimate
@@ -165,6 +165,7 @@ class Figure:
     of a straight line. ``shaded`` are strips where a constraint is not met. ``counts``
     are the cells of a confusion matrix at the threshold, in words; ``histogram`` is
     drawn under curves, on their axis; the scores of ``logit`` are drawn on that scale.
+    ``groups`` are points with intervals, those of each classifier by its name.
     ``labels`` are the area under each curve, to be written beside it.
     A figure that is ``folded`` is for readers who want to know more.
     """
@@ -188,6 +189,7 @@ class Figure:
     histogram: Bars | None = None
     logit: bool = False
     labels: Mapping[str, str] | None = None
+    groups: Mapping[str, Line] | None = None
     folded: bool = False
 
 

@@ -16,8 +16,10 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     UnsupportedDesign,
 )
+from trueness._core.figures import Line
 from trueness._core.numbers import p_is
 from trueness.calibration.explained import nagelkerke_r2
+from trueness.calibration.forecasts import equal_mass_bins
 from trueness.calibration.gain import (
     CalibrationGain,
     calibration_gain,
@@ -39,7 +41,7 @@ from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.meaning import FEW_REPLICATES, Meaning
 from trueness.findings.memory import could_be_probabilities
-from trueness.findings.notes import Note, as_notes, note, note_if
+from trueness.findings.notes import Note, as_notes, note, note_if, section_text
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -52,8 +54,10 @@ from trueness.findings.records import (
 )
 from trueness.findings.request import Request
 from trueness.findings.subject import Subject, possible
+from trueness.inference.intervals import normal_quantile, wilson_interval
 from trueness.ranking.figures import score_figure
 
+GROUPS = 10  # of cases with similar scores
 POOLED_BINS = "pooled-bins"
 LEAST_P_VALUE = 0.05  # of a curve that fits
 LOGISTIC_PARAMETERS = 2  # intercept and slope of a logistic curve
@@ -223,19 +227,52 @@ def _figure(
         probability = float(best.probability(np.array(threshold)))
 
     curves = {name: meaning.curve for name, meaning in measured.items()}
+    level = subject.request.level
+    groups = {name: groups_of_scores(subject.tallies[name], level) for name in measured}
+    drawn = {name: group for name, group in groups.items() if group is not None}
+    seen = section_text("figure", "Calibration", {})
+    if drawn:
+        seen = f"{seen} {note('groups of scores', level=level)}"
 
-    return [
-        figure(
-            "Calibration",
-            reliability_figure(curves, "consistency"),
-            order=subject.names,
-            at=(threshold, probability),
-            follow="threshold probability",
-            rule="threshold",
-            band="expected",
-            histogram=score_figure({name: subject.tallies[name] for name in measured}),
-        )
+    calibration = figure(
+        "Calibration",
+        reliability_figure(curves, "consistency"),
+        note=seen,
+        order=subject.names,
+        at=(threshold, probability),
+        follow="threshold probability",
+        rule="threshold",
+        band="expected",
+        histogram=score_figure({name: subject.tallies[name] for name in measured}),
+    )
+    return [replace(calibration, groups=drawn)]
+
+
+def groups_of_scores(tally: Tally, level: float) -> Line | None:
+    """Return the proportion of positives in groups of cases with similar scores.
+
+    The groups have about equal numbers of cases; the interval is Wilson's (1927). None
+    for a design in which a proportion of cases is none of the population.
+    """
+    labelled = tally.labelled()
+    if labelled.weighted or labelled.clusters is not None or labelled.design.prevalence:
+        return None
+
+    cases = labelled.neg + labelled.pos
+    first_rows = equal_mass_bins(cases, GROUPS)
+    sizes = np.add.reduceat(cases, first_rows)
+    proportions = np.add.reduceat(labelled.pos, first_rows) / sizes
+    mean_scores = np.add.reduceat(labelled.score * cases, first_rows) / sizes
+
+    quantile = normal_quantile(level)
+    intervals = [
+        wilson_interval(float(proportion), float(size), quantile)
+        for proportion, size in zip(proportions, sizes, strict=True)
     ]
+    low, high = np.array(intervals).T
+
+    columns = {"x": mean_scores, "y": proportions, "low": low, "high": high}
+    return Line("groups", columns)
 
 
 def calibrated(subject: Subject) -> Finding | None:

@@ -118,7 +118,10 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
 def _differences_from_best(
     areas: Comparison, best: str, text: Mapping[str, str]
 ) -> dict[str, Estimate]:
-    """Return the AUC of the best classifier minus that of each other one."""
+    """Return the AUC of the best classifier minus that of each other one.
+
+    The next best stands first, as in the ranking.
+    """
     differences = {}
     for pair in areas.pairs:
         if pair.first == best:
@@ -130,7 +133,7 @@ def _differences_from_best(
             )
             differences[f"{text[best]} {MINUS} {text[pair.first]}"] = turned_round
 
-    return differences
+    return dict(sorted(differences.items(), key=lambda pair: pair[1].value))
 
 
 def _compare_curves(

@@ -249,8 +249,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
     marks = []
     first = 0
     for cell in CELLS:
-        places = range(first, first + counts[cell])
-        path = "".join(_icon_place(place) for place in places)
+        path = _icon_columns(first, first + counts[cell])
         first += counts[cell]
         marks.append(element("path", f"icon {cell}", d=path, data_cell=cell))
 
@@ -275,10 +274,19 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
 _RATES = ("recall", "fpr")
 
 
-def _icon_place(number: int) -> str:
-    """Write a dot at its place; columns are filled one after the other."""
-    column, row = divmod(number, ICONS_IN_A_COLUMN)
-    return f"M{5 + 10 * column} {5 + 10 * row}h0"
+def _icon_columns(first: int, end: int) -> str:
+    """Write dots as dotted lines, each down one column.
+
+    A line is a little longer than its dots are apart, so that the last one is drawn.
+    """
+    path = ""
+    while first < end:
+        column, row = divmod(first, ICONS_IN_A_COLUMN)
+        dots = min(ICONS_IN_A_COLUMN - row, end - first)
+        path += f"M{5 + 10 * column} {5 + 10 * row}v{10 * (dots - 1)}.1"
+        first += dots
+
+    return path
 
 
 def of_a_thousand(proportions: Mapping[str, float]) -> dict[str, int]:

@@ -195,11 +195,15 @@
     const counts = thousand(parts);
     let first = 0;
     ["tp", "fn", "fp", "tn"].forEach((cell, k) => {
+      // a dotted line down each column, a little longer than its dots are apart
       let path = "";
-      for (let i = first; i < first + counts[k]; i += 1) {
-        path += "M" + (5 + 10 * Math.floor(i / 25)) + " " + (5 + 10 * (i % 25)) + "h0";
+      const end = first + counts[k];
+      while (first < end) {
+        const row = first % 25, dots = Math.min(25 - row, end - first);
+        path += "M" + (5 + 10 * Math.floor(first / 25)) + " " + (5 + 10 * row) +
+          "v" + 10 * (dots - 1) + ".1";
+        first += dots;
       }
-      first += counts[k];
       svg.querySelectorAll("[data-cell=" + cell + "]").forEach((e) => {
         e.setAttribute("d", path);
       });
@@ -225,6 +229,8 @@
     all("[data-model]").forEach((e) => {
       const mine = e.dataset.model === k;
       e.classList.toggle("chosen", mine);
+      // what lies last lies on top
+      if (mine && e.classList.contains("curve")) e.parentNode.append(e);
       if (e.classList.contains("only")) e.classList.toggle("gone", !mine);
     });
     move();
@@ -311,6 +317,7 @@
 
   function pointAndClick() {
     if (!chosen().columns) return; // the workbench has no columns to look them up in
+    document.body.classList.add("clickable");
     if (!document.getElementById("under-pointer")) {
       const box = document.createElement("div");
       box.id = "under-pointer";

@@ -41,6 +41,7 @@ from trueness.reports.svg_marks import (
     line,
     only,
     picture,
+    place,
     segment,
     text,
     ticks,
@@ -89,6 +90,7 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
         *guide_marks(axes, data),
         *_bands(axes, figure, data),
         *_curve_lines(axes, figure, data),
+        *_group_marks(axes, figure),
         *dot_marks(axes, data, figure.order),
     ]
     if figure.legend:
@@ -126,6 +128,31 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
         up = base + (top - base) * np.concatenate([[0], heights, [0]])
         kind = f"histogram {only(place)}"
         marks.append(line(axes, across, up, kind, str(place), "area"))
+
+    return marks
+
+
+def _group_marks(axes: Axes, figure: Figure) -> list[Markup]:
+    """Draw groups of cases as dots with their intervals, those of one classifier."""
+    marks = []
+    for name, groups in (figure.groups or {}).items():
+        model = place_in(figure.order, name)
+        across = [place(x) for x in axes.px(groups["x"])]
+        intervals = ""
+        dots = ""
+        for x, y, low, high in zip(
+            across,
+            axes.py(groups["y"]),
+            axes.py(groups["low"]),
+            axes.py(groups["high"]),
+            strict=True,
+        ):
+            intervals += f"M{x} {place(low)}V{place(high)}"
+            dots += f"M{x} {place(y)}h0"
+
+        for kind, path in (("group-interval", intervals), ("group-dot", dots)):
+            classes = f"{kind} {only(model)}"
+            marks.append(element("path", classes, d=path, data_model=str(model)))
 
     return marks
 
@@ -239,7 +266,7 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     if len(data.lines) > 1:
         names = told_apart([curve.name for curve in named], LETTERS_OF_LABEL)
         texts = [
-            f"{name} {labels[curve.name]}"
+            f"{name} AUC {labels[curve.name]}"
             for name, curve in zip(names, named, strict=True)
         ]
 

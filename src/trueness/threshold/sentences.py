@@ -86,14 +86,14 @@ def kept_constraint_sentences(validation: Validation) -> list[str]:
         if not constraint.decide(estimate.value):
             continue
         write = _writer(constraint)
-        required = "at least" if constraint.upward else "at most"
+        required = "At least" if constraint.upward else "At most"
         worst = f"as low as {write(estimate.low)}"
         if not constraint.upward:
             worst = f"as high as {write(estimate.high)}"
         sentences.append(
-            f"On new cases expect {text_of(constraint.metric.name)} "
-            f"{write(estimate.value)}; {required} {write(constraint.bound)} is "
-            f"required. It could be {worst}."
+            f"{required} {write(constraint.bound)} is required of "
+            f"{text_of(constraint.metric.name)}: on new cases expect "
+            f"{write(estimate.value)}; it could be {worst}."
         )
 
     return sentences
