@@ -43,24 +43,31 @@ def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
     cluster
         Key of the metadata of a sample that says which items belong together.
     """
-    number = value_to_float()
+    as_number = value_to_float()
 
     def compute(scores: list[SampleScore]) -> Value:
+        """Return the pass rate and the ends of its interval."""
         if not scores:  # Inspect asks before the first sample is scored
             return dict.fromkeys(("pass_rate", "low", "high"), math.nan)
 
-        values = [number(s.score.value) for s in scores]
-        items = [str(k if s.sample_id is None else s.sample_id)
-                 for k, s in enumerate(scores)]  # fmt: skip
-        groups = None if cluster is None else [_group(s, cluster) for s in scores]
-        found = mean_of_items(values, items, groups, level=level)
+        values = [as_number(sample.score.value) for sample in scores]
+        items = []
+        for place, sample in enumerate(scores):
+            # a sample without a name is an item of its own
+            items.append(str(place if sample.sample_id is None else sample.sample_id))
 
-        return {"pass_rate": found.value, "low": found.low, "high": found.high}
+        groups = None
+        if cluster is not None:
+            groups = [_group(sample, cluster) for sample in scores]
+        rate = mean_of_items(values, items, groups, level=level)
+
+        return {"pass_rate": rate.value, "low": rate.low, "high": rate.high}
 
     return compute
 
 
 def _group(score: SampleScore, key: str) -> str:
+    """Return the cluster of a sample: the value of a key of its metadata."""
     noted: dict[str, Any] = score.sample_metadata or {}
     if key in noted:
         return str(noted[key])

@@ -79,17 +79,23 @@ def log(
 
 
 def _flat(answers: _Answers, name: str) -> list[tuple[str, Any]]:
-    """Give each record and each path with the name that it goes by."""
+    """Return each record and each path, with the name that it goes by."""
+    named_answers: list[tuple[str, Any]] = []
     if isinstance(answers, Mapping):
-        parts = [(f"{name}/{k}" if name else str(k), v) for k, v in answers.items()]
-        return [pair for key, value in parts for pair in _flat(value, key)]
+        for key, answer in answers.items():
+            # a mapping in a mapping is a folder
+            full_name = f"{name}/{key}" if name else str(key)
+            named_answers += _flat(answer, full_name)
+        return named_answers
 
     if isinstance(answers, list | tuple):
-        return [pair for value in answers for pair in _flat(value, name)]
+        for answer in answers:
+            named_answers += _flat(answer, name)
+        return named_answers
 
     if isinstance(answers, Record):
-        own = getattr(answers, "name", "") or type(answers).__name__
-        return [(_ODD.sub("_", name or str(own).lower()), answers)]
+        own_name = getattr(answers, "name", "") or type(answers).__name__
+        return [(_ODD.sub("_", name or str(own_name).lower()), answers)]
 
     if isinstance(answers, str | os.PathLike) and Path(answers).is_file():
         return [(name, answers)]
@@ -134,7 +140,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
 
     @classmethod
     def can_evaluate(cls, *, model_type: str, **kwargs: object) -> bool:
-        """Only classifiers are judged."""
+        """Return whether MLflow evaluates a classifier, which is all that we judge."""
         return model_type == "classifier"
 
     def evaluate(
@@ -148,10 +154,10 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
         predictions: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Count scores and labels, answer, and keep the answers in the run."""
+        """Log the answers about scores and labels; return the metrics."""
         config = dict(evaluator_config or {})
-        score = _scores(model, dataset, predictions)
-        t = tally(dataset.labels_data, score, positive=config.get("positive"))
+        scores = _scores(model, dataset, predictions)
+        t = tally(dataset.labels_data, scores, positive=config.get("positive"))
         metrics = log(_answers(t, config), run_id=run_id)
 
         if config.get("report", True):
@@ -183,12 +189,18 @@ def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
 
 
 def _answers(t: Tally, config: Mapping[str, Any]) -> dict[str, Record]:
-    areas = {"auc": auc(t), "average_precision": average_precision(t)}
-    found: dict[str, Record] = {**areas}
-
+    """Return what is logged of an evaluation, by name."""
+    answers: dict[str, Record] = {
+        "auc": auc(t),
+        "average_precision": average_precision(t),
+    }
+    # scores descend: all are probabilities if the last and the first are
     if len(t) and t.score[-1] >= 0 and t.score[0] <= 1:
-        found["brier"] = brier(t)
+        answers["brier"] = brier(t)
 
-    wanted = {k: config[k] for k in ("maximize", "subject_to") if k in config}
-    found["best_threshold"] = best_threshold(t, **{"maximize": "f1", **wanted})
-    return found
+    answers["best_threshold"] = best_threshold(
+        t,
+        maximize=config.get("maximize", "f1"),
+        subject_to=config.get("subject_to", ()),
+    )
+    return answers

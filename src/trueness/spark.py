@@ -94,6 +94,7 @@ class Evaluator(_Base):
         return read_metric(self.metric).direction != "lower"
 
     def _evaluate(self, dataset: Any) -> float:
+        """Return the metric on a dataset, as Spark compares models."""
         t = tally(
             _scored(dataset, self.labelCol, self.scoreCol),
             label="label",
@@ -110,18 +111,24 @@ def _scored(dataset: Any, label: str, score: str) -> Any:
     from pyspark.ml.functions import vector_to_array
     from pyspark.sql import functions
 
-    label_name, score_name = (f"`{n.replace('`', '``')}`" for n in (label, score))
-    kind = {f.name: f.dataType.typeName() for f in dataset.schema.fields}
-    value = functions.col(score_name)
+    type_of_column = {
+        column.name: column.dataType.typeName() for column in dataset.schema.fields
+    }
+    score_value = functions.col(_quoted(score))
 
-    if kind.get(score) in ("vectorudt", "vector"):
-        value = functions.element_at(vector_to_array(value), -1)
-    elif kind.get(score) == "array":
-        value = functions.element_at(value, -1)
+    # the last entry is the probability of the positive class
+    if type_of_column.get(score) in ("vectorudt", "vector"):
+        score_value = functions.element_at(vector_to_array(score_value), -1)
+    elif type_of_column.get(score) == "array":
+        score_value = functions.element_at(score_value, -1)
 
-    return dataset.select(
-        functions.col(label_name).alias("label"), value.alias("score")
-    )
+    label_value = functions.col(_quoted(label))
+    return dataset.select(label_value.alias("label"), score_value.alias("score"))
+
+
+def _quoted(column: str) -> str:
+    """Return the name of a column as Spark reads it, whatever signs it has."""
+    return "`" + column.replace("`", "``") + "`"
 
 
 def _best(t: Tally, metric: Metric, subject_to: Any) -> float:

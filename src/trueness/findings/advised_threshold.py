@@ -86,7 +86,7 @@ def point_of_guarantee(tally: Tally, guaranteed: GuaranteedThreshold) -> Operati
 
 
 def check_guarantee(request: Request) -> None:
-    """Stop at a guarantee that has nothing to guarantee."""
+    """Raise an error for a guarantee that has nothing to guarantee."""
     _options.fraction(request.guarantee, "guarantee")
 
     if not request.subject_to:

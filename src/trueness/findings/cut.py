@@ -1,4 +1,4 @@
-"""Which threshold was asked for? The best one, a given one, one with a guarantee, two.
+"""The threshold that was asked for: the best, a given one, one with a guarantee, two.
 
 ``trueness threshold`` asks here; the section of a report, with its slider and its
 figures, is made by ``where_to_cut`` from the same choice.
@@ -6,29 +6,39 @@ figures, is made by ``where_to_cut`` from the same choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
-
-import numpy as np
+from typing import Any, cast
 
 from trueness._core import numbers
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
-from trueness._core.records import Estimate
-from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
 from trueness.findings.advised_threshold import guarantee_for, validate_choice
-from trueness.findings.how_good import cases_note, turned
+from trueness.findings.cut_answers import (
+    KEYS,
+    ON_NEW_CASES,
+    POINT_FIELDS,
+    VALIDATION_FIELDS,
+    CutFinding,
+    about_point,
+    answer_about_cut,
+    certificate_sentences,
+    matrix_table,
+    metrics_table,
+    prevalence_notes,
+    promise_notes,
+    proof_note,
+    validation_notes,
+    zones_table,
+)
+from trueness.findings.how_good import turned
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
-    Figure,
     Finding,
-    Table,
     fields_of,
     figure,
-    finding,
     in_groups,
     table,
 )
@@ -41,10 +51,9 @@ from trueness.findings.subject import (
     has_no_labels,
     possible,
 )
-from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
-from trueness.metrics.grammar import cases_of, is_proportion, text_of
 from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import text_of
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
@@ -54,32 +63,15 @@ from trueness.threshold.constraints import (
     read_objective,
 )
 from trueness.threshold.group_cuts import group_thresholds
-from trueness.threshold.guarantees import GuaranteedThreshold, Proof
+from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import (
     BY_CAPACITY,
     OperatingPoint,
     best_threshold,
 )
-from trueness.threshold.rule import HoldsRule, Rule, at_threshold, confusion, rule_of
+from trueness.threshold.rule import AtThreshold, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
-from trueness.threshold.zones import Zones, best_thresholds
-
-CutFinding = tuple[Finding, Any]  # what was found, and the choice itself, to be drawn
-POINT = (
-    *("threshold", "score_range", "objective", "value", "constraints", "binding"),
-    *("score_ranges", "prevalence", "method", "notes"),
-)
-# every key of an answer; None where there is nothing to say
-KEYS = (
-    *POINT,
-    *("confusion", "metrics", "estimates", "validation", "guarantee", "zones"),
-    *("group_cuts", "groups", "certificate"),
-)
-NEW = ("metric", "on new cases")  # what to expect of the rule that was chosen
-VALIDATION = (
-    *("thresholds", "corrected", "optimism", "metrics", "holds", "failure_rate"),
-    *("prevalence", "notes"),
-)
+from trueness.threshold.zones import best_thresholds
 
 
 def find_cut(
@@ -88,8 +80,8 @@ def find_cut(
     groups: Mapping[str, Tally] | None = None,
     name: str = UNNAMED,
 ) -> CutFinding:
-    """Answer what is asked of a threshold; stop at what does not go together."""
-    _fits(request)
+    """Return the answer to what is asked of a threshold, and the choice itself."""
+    _check_request(request)
 
     if has_no_labels(t):
         return _without_labels(t, request)
@@ -109,26 +101,26 @@ def find_cut(
         )
 
     if request.threshold is not None:
-        return _given(t, request, groups or {})
+        return _at_given_threshold(t, request, groups or {})
     if request.for_groups:
-        return _of_groups(t, groups or {}, request)
+        return _threshold_for_each_group(t, groups or {}, request)
     if request.guarantee is not None:
-        return _promised(t, request, request.guarantee)
+        return _with_guarantee(t, request, request.guarantee)
     if request.pair_goal is None:
-        return _best(t, request)
-    return _two(t, request, name)
+        return _best_for_all_cases(t, request)
+    return _two_thresholds(t, request, name)
 
 
-def _fits(request: Request) -> None:
-    """Stop at what would be left out silently."""
-    chosen = (
+def _check_request(request: Request) -> None:
+    """Raise an error where a part of the request would be ignored."""
+    ways_to_choose = (
         request.maximize,
         request.minimize,
         request.subject_to,
         request.validate,
         request.guarantee,
     )
-    if request.threshold is not None and any(chosen):
+    if request.threshold is not None and any(ways_to_choose):
         raise InputError(
             "With a given threshold there is nothing to choose. Leave out objective, "
             "constraints, validation and guarantee.",
@@ -142,16 +134,17 @@ def _fits(request: Request) -> None:
             example=request.prevalences[0],
         )
 
-    several = request.for_groups or request.pair_goal is not None
-    if request.threshold is None and request.prevalences is not None and several:
+    several_thresholds = request.for_groups or request.pair_goal is not None
+    has_prevalences = request.prevalences is not None
+    if request.threshold is None and has_prevalences and several_thresholds:
         raise InputError(
             "A range of prevalences is for one threshold; found an objective or a "
             "constraint of several. Name one prevalence.",
             option="prevalence",
         )
 
-    other = request.threshold is not None or request.guarantee is not None or several
-    if request.method != SWEEP and other:
+    is_no_search = request.threshold is not None or request.guarantee is not None
+    if request.method != SWEEP and (is_no_search or several_thresholds):
         raise InputError(
             f"The method {request.method!r} chooses one threshold for all cases. Leave "
             "it out for a given threshold, a guarantee, groups or two thresholds.",
@@ -172,103 +165,60 @@ def _fits(request: Request) -> None:
         )
 
 
-def _answer_about_cut(
-    choice: Rule | HoldsRule,
-    t: Tally,
-    answer: Iterable[Note],
-    tables: Iterable[Table],
-    mind: Iterable[Note] = (),
-    *,
-    key: str = "threshold",
-    figures: tuple[Figure, ...] = (),
-    **known: Any,
-) -> CutFinding:
-    """Put an answer about a threshold together, with every key of its numbers."""
-    values = dict.fromkeys(KEYS) | {"groups": {}} | known
-    if values["estimates"] is not None:
-        values["metrics"] = {k: e.value for k, e in values["estimates"].items()}
-
-    answered = finding(
-        key,
-        values,
-        answer=(cases_note(t), *answer),
-        notes=tuple(mind),
-        tables=tuple(tables),
-        figures=figures,
-    )
-
-    return answered, choice
-
-
-def _best(t: Tally, request: Request) -> CutFinding:
-    """Choose one threshold for all cases."""
+def _best_for_all_cases(t: Tally, request: Request) -> CutFinding:
+    """Return the best threshold, one for all cases."""
     point = best_for(t, request.goal_as_stated, request.prevalences, request.method)
-    checked = _validated_choice(t, request)
-    if checked is not None:
+    validation = _validated_choice(t, request)
+    if validation is not None:
         # with constraints another one, which is expected to keep them on new cases
-        point = checked.choice
+        point = validation.choice
 
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
 
     estimates = at_threshold(t, point.threshold, level=request.level).metrics
-    tables = [_matrix(point.confusion)]
+    tables = [matrix_table(point.confusion)]
     flags_nothing = not point.confusion.tp + point.confusion.fp
     if flags_nothing:
-        mind = [note("nothing flagged")]
-    elif checked is None:
-        tables.append(_metrics(estimates))
-        mind = [note("intervals", level=request.level), note("optimistic")]
+        notes = [note("nothing flagged")]
+    elif validation is None:
+        tables.append(metrics_table(estimates))
+        notes = [note("intervals", level=request.level), note("optimistic")]
     else:
-        tables.append(_metrics(checked.metrics, point.confusion))
-        mind = _notes_of_validation(checked)
+        tables.append(metrics_table(validation.metrics, point.confusion))
+        notes = validation_notes(validation)
 
-    return _answer_about_cut(
+    return answer_about_cut(
         point,
         t,
-        about_point(point),
-        tables,
-        [
-            *mind,
-            *as_notes(_certified(point)),
+        {
+            **fields_of(point, *POINT_FIELDS),
+            "confusion": point.confusion,
+            "estimates": estimates,
+            "validation": _fields_of_validation(validation),
+            "certificate": point.certificate,
+        },
+        answer=about_point(point),
+        tables=tables,
+        notes=[
+            *notes,
+            *as_notes(certificate_sentences(point)),
             *turned("The score", auc(t, level=request.level)),
-            *_for_prevalence(t),
+            *prevalence_notes(t),
         ],
-        confusion=point.confusion,
-        estimates=estimates,
-        validation=checked and fields_of(checked, *VALIDATION),
-        certificate=point.certificate,
-        **fields_of(point, *POINT),
     )
 
 
-def _notes_of_validation(checked: Validation) -> list[Note]:
-    """Say what to expect of the threshold on new cases, and where it would lie."""
-    corrected = checked.corrected
-    threshold = checked.threshold
-
-    return [
-        note("optimistic"),
-        note(
-            "expect",
-            value=corrected.value,
-            low=corrected.low,
-            high=corrected.high,
-            instead=checked.value,
-        ),
-        note(
-            "chosen again",
-            level=threshold.level,
-            low=numbers.cut_text(threshold.low),
-            high=numbers.cut_text(threshold.high),
-        ),
-        *as_notes(_expected_constraints(checked)),
-    ]
+def _fields_of_validation(validation: Validation | None) -> dict[str, Any] | None:
+    """Return the numbers of a validation, or None where there is none."""
+    if validation is None:
+        return None
+    return fields_of(validation, *VALIDATION_FIELDS)
 
 
 def _without_labels(t: Tally, request: Request) -> CutFinding:
-    """Choose by capacity, or by an AUC and a prevalence that are known; else refuse."""
+    """Return a threshold by capacity, or by a known AUC and prevalence; else refuse."""
     if request.threshold is not None:
         return _flagged_at(t, request)
 
@@ -310,23 +260,33 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
             *note_if(goal.maximize == "flagged", "as many as allowed"),
         ]
 
-        return _answer_about_cut(
-            point, t, lines, [], [note("flagged alone")], **fields_of(point, *POINT)
+        return answer_about_cut(
+            point,
+            t,
+            fields_of(point, *POINT_FIELDS),
+            answer=lines,
+            tables=[],
+            notes=[note("flagged alone")],
         )
 
-    metrics = {m: float(METRICS[m](point.confusion)) for m in SHOWN}
+    metrics = {name: float(METRICS[name](point.confusion)) for name in SHOWN}
     rows = [(text_of(name), value) for name, value in metrics.items()]
     assumed_auc = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
 
-    return _answer_about_cut(
+    return answer_about_cut(
         point,
         t,
-        about_point(point),
-        [_matrix(point.confusion), table("Metrics", ("metric", "expected"), rows)],
-        [assumed_auc, note("no interval")],
-        confusion=point.confusion,
-        metrics=metrics,
-        **fields_of(point, *POINT),
+        {
+            **fields_of(point, *POINT_FIELDS),
+            "confusion": point.confusion,
+            "metrics": metrics,
+        },
+        answer=about_point(point),
+        tables=[
+            matrix_table(point.confusion),
+            table("Metrics", ("metric", "expected"), rows),
+        ],
+        notes=[assumed_auc, note("no interval")],
     )
 
 
@@ -334,57 +294,35 @@ def _asks_for_capacity(goal: ThresholdGoal) -> bool:
     """Return whether there are constraints, all on flagged, and so is the objective."""
     objective = read_objective(goal.maximize or DEFAULT_OBJECTIVE, goal.minimize).shown
     constraints = read_constraints(goal.subject_to)
-    metrics = (objective, *(c.metric for c in constraints))
+    metrics = (objective, *(constraint.metric for constraint in constraints))
     parts = {part.name for metric in metrics for _, part in metric.parts}
     return bool(constraints) and parts <= BY_CAPACITY
 
 
 def _flagged_at(t: Tally, request: Request) -> CutFinding:
-    """Say how many cases a given threshold flags; nothing else is known."""
+    """Return how many cases a given threshold flags; nothing else is known."""
     _, threshold = rule_of(request.threshold).cuts()
     proportion = flagged_rate(t, threshold, request.level)
     flagged = float(t.unknown[t.score >= threshold].sum())
     cut = numbers.cut_text(threshold)
 
-    return _answer_about_cut(
+    rows = [(text_of("flagged_rate"), proportion)]
+    return answer_about_cut(
         rule_of(request.threshold),
         t,
-        [note("flagged of all", cut=cut, flagged=flagged, n=t.n)],
-        [
-            table(
-                "Flagged", ("metric", "value"), [(text_of("flagged_rate"), proportion)]
-            )
-        ],
-        [note("intervals", level=request.level), note("flagged alone")],
-        threshold=threshold,
-        method="given",
-        estimates={"flagged_rate": proportion},
+        {
+            "threshold": threshold,
+            "method": "given",
+            "estimates": {"flagged_rate": proportion},
+        },
+        answer=[note("flagged of all", cut=cut, flagged=flagged, n=t.n)],
+        tables=[table("Flagged", ("metric", "value"), rows)],
+        notes=[note("intervals", level=request.level), note("flagged alone")],
     )
 
 
-def _certified(point: OperatingPoint) -> list[str]:
-    """Say what the solver of a 0-1 program certifies."""
-    proof = point.certificate
-    if proof is None:
-        return []
-
-    return [
-        f"{proof.solver} solved a 0-1 program with {proof.binaries:,} binary "
-        f"variables and proved that no threshold exceeds {proof.bound:.6g}."
-    ]
-
-
-def _expected_constraints(checked: Validation) -> list[str]:
-    """Say what to expect of the constraints on new cases."""
-    return [
-        *sentences.missed_constraint_sentences(checked),
-        *sentences.kept_constraint_sentences(checked),
-        *sentences.rarely_met_constraint_sentences(checked),
-    ]
-
-
 def _validated_choice(t: Tally, request: Request) -> Validation | None:
-    """Choose one threshold, and validate it where that is possible.
+    """Return the validation of one threshold, where that is possible.
 
     With constraints it is always done, since they are to hold on new cases. A program
     that is solved (``method``) is about the cases at hand.
@@ -425,173 +363,127 @@ def _validate_if_requested(
     return validation
 
 
-def about_point(point: OperatingPoint) -> list[Note]:
-    """Say where the threshold is, what is reached there, and what limits it."""
-    lines = [note("flag nothing")]
-    if not np.isposinf(point.threshold):
-        _, low, high = numbers.cut_texts(point.threshold, point.score_range)
-        lines = [
-            note("flag a score", cut=cut_of(point)),
-            note("same cases", low=low, high=high),
-        ]
-
-    objective = sentences.objective_of(point.objective)
-    share = ""
-    if point.sampling != CASE_CONTROL:
-        share = f", at a prevalence of {numbers.percent(point.prevalence)}"
-
-    other_thresholds = len(point.score_ranges) - 1
-    are = numbers.counted(
-        other_thresholds, "other threshold is", "other thresholds are"
-    )
-
-    return [
-        *lines,
-        note("then is", what=objective, value=point.value, share=share),
-        *as_notes([*point.notes, *sentences.limiting_constraint_sentences(point)]),
-        *note_if(other_thresholds > 0, "ties", are=are),
-    ]
-
-
-def _for_prevalence(t: Tally) -> tuple[Note, ...]:
-    """Say for which prevalence metrics are, where it is not that of the cases."""
-    wanted = t.design.prevalence
-    return note_if(
-        wanted is not None,
-        "metrics for prevalence",
-        wanted=wanted,
-        share=t.prevalence,
-    )
-
-
-def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFinding:
-    """Evaluate a threshold, or a rule, that was chosen beforehand."""
+def _at_given_threshold(
+    t: Tally, request: Request, groups: Mapping[str, Tally]
+) -> CutFinding:
+    """Return what a threshold, or a rule, does that was chosen beforehand."""
     both_classes(t, "threshold")
     rule = rule_of(request.threshold)
     data: Tally | dict[str, Tally] = t
     if rule.groups:
         data = {group: groups[group] for group in groups if group in rule.groups}
 
-    evaluated: Any = at_threshold(data, rule, level=request.level)
-    share = t.design.prevalence
-    code = "flagging" if isinstance(request.threshold, float) else "by rule"
-    tables = [_matrix(evaluated.confusion), _metrics(evaluated.metrics)]
-
+    evaluated = cast("AtThreshold", at_threshold(data, rule, level=request.level))
+    tables = [matrix_table(evaluated.confusion), metrics_table(evaluated.metrics)]
     if rule.groups:
         rows = [(group, numbers.cut_text(rule.cuts(group)[1])) for group in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
 
-    return _answer_about_cut(
+    prevalence = t.design.prevalence
+    if prevalence is None:
+        prevalence = t.prevalence
+
+    code = "flagging" if isinstance(request.threshold, float) else "by rule"
+    cut = numbers.cut_text(evaluated.threshold)
+    return answer_about_cut(
         evaluated,
         t,
-        [note(code, cut=numbers.cut_text(evaluated.threshold), rule=repr(rule))],
-        tables,
-        [
+        {
+            "threshold": evaluated.threshold,
+            "prevalence": prevalence,
+            "method": "given",
+            "estimates": evaluated.metrics,
+            "confusion": evaluated.confusion,
+            "notes": evaluated.notes,
+        },
+        answer=[note(code, cut=cut, rule=repr(rule))],
+        tables=tables,
+        notes=[
             note("intervals", level=request.level),
             note("given beforehand"),
             *note_if(rule.defers, "decided", share=evaluated.metrics.get("defer")),
-            *_for_prevalence(t),
+            *prevalence_notes(t),
             *as_notes(evaluated.notes),
         ],
-        threshold=evaluated.threshold,
-        prevalence=t.prevalence if share is None else share,
-        method="given",
-        estimates=evaluated.metrics,
-        **fields_of(evaluated, "notes", "confusion"),
     )
 
 
-def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
-    """Find one cut, or two, whose constraints hold with a confidence."""
-    two = asks_for_two_cuts(request.subject_to)
-    maximize = None if two else request.maximize
-    minimize = None if two else request.minimize
+def _with_guarantee(t: Tally, request: Request, confidence: float) -> CutFinding:
+    """Return one threshold, or two, whose constraints hold with a confidence."""
+    two_thresholds = asks_for_two_cuts(request.subject_to)
     guaranteed = guarantee_for(
         t,
-        ThresholdGoal(maximize, minimize, request.subject_to),
+        ThresholdGoal(
+            None if two_thresholds else request.maximize,
+            None if two_thresholds else request.minimize,
+            request.subject_to,
+        ),
         request.subject_to,
         confidence=confidence,
         rng=request.rng,
     )
-    further_numbers: dict[str, Any] = {
-        "prevalence": t.prevalence,
-        "notes": guaranteed.notes,
-        "guarantee": fields_of(guaranteed, "level", "proofs"),
-    }
+    if two_thresholds:
+        return _two_with_guarantee(t, guaranteed)
 
-    if two:
-        proven = {proof.constraint: proof.value for proof in guaranteed.proofs}
-        further_numbers |= {"constraints": proven}
-        further_numbers |= {
-            "method": "guaranteed pair of thresholds",
-            "zones": guaranteed.to_dict(),
-        }
-        sentence = as_notes([sentences.guaranteed_zone_sentence(guaranteed)])
-        return _answer_about_cut(
-            guaranteed, t, sentence, [_zones(guaranteed)], **further_numbers
-        )
-
-    # a guarantee speaks of the cases as they came
+    # a guarantee is about the cases as they were drawn
     as_drawn = t.without_design()
     evaluated = at_threshold(as_drawn, guaranteed.threshold, level=request.level)
-    estimates = evaluated.metrics
+    counts = confusion(t, guaranteed.threshold)
 
-    objective = f"maximize {maximize}" if maximize is not None else None
-    if minimize is not None:
-        objective = f"minimize {minimize}"
+    objective = None
+    if request.maximize is not None:
+        objective = f"maximize {request.maximize}"
+    if request.minimize is not None:
+        objective = f"minimize {request.minimize}"
 
-    counts_at_cut = confusion(t, guaranteed.threshold)
-
-    return _answer_about_cut(
+    return answer_about_cut(
         guaranteed,
         t,
-        [
+        {
+            **fields_of(guaranteed, "threshold", "score_range", "method", "notes"),
+            "prevalence": t.prevalence,
+            "guarantee": fields_of(guaranteed, "level", "proofs"),
+            "objective": objective,
+            "constraints": {
+                proof.constraint.split()[0]: proof.value for proof in guaranteed.proofs
+            },
+            "binding": [],
+            "score_ranges": [guaranteed.score_range],
+            "confusion": counts,
+            "estimates": evaluated.metrics,
+        },
+        answer=[
             note("flag a score", cut=numbers.cut_text(guaranteed.threshold)),
             *promise_notes(guaranteed),
             *map(proof_note, guaranteed.proofs),
         ],
-        [_matrix(counts_at_cut), _metrics(estimates)],
-        [note("two-sided", level=request.level), *as_notes(guaranteed.notes)],
-        **fields_of(guaranteed, "threshold", "score_range", "method"),
-        objective=objective,
-        constraints={
-            proof.constraint.split()[0]: proof.value for proof in guaranteed.proofs
+        tables=[matrix_table(counts), metrics_table(evaluated.metrics)],
+        notes=[note("two-sided", level=request.level), *as_notes(guaranteed.notes)],
+    )
+
+
+def _two_with_guarantee(t: Tally, guaranteed: GuaranteedThreshold) -> CutFinding:
+    """Return the answer about two thresholds whose constraints are guaranteed."""
+    return answer_about_cut(
+        guaranteed,
+        t,
+        {
+            "prevalence": t.prevalence,
+            "notes": guaranteed.notes,
+            "guarantee": fields_of(guaranteed, "level", "proofs"),
+            "constraints": {
+                proof.constraint: proof.value for proof in guaranteed.proofs
+            },
+            "method": "guaranteed pair of thresholds",
+            "zones": guaranteed.to_dict(),
         },
-        binding=[],
-        score_ranges=[guaranteed.score_range],
-        confusion=counts_at_cut,
-        estimates=estimates,
-        **further_numbers,
+        answer=as_notes([sentences.guaranteed_zone_sentence(guaranteed)]),
+        tables=[zones_table(guaranteed)],
     )
 
 
-def promise_notes(guaranteed: GuaranteedThreshold | None) -> tuple[Note, ...]:
-    """Say what is guaranteed; nothing where nothing is."""
-    if guaranteed is None:
-        return ()
-    return (note("promise", level=guaranteed.level, constraint=guaranteed.constraint),)
-
-
-def proof_note(proof: Proof) -> Note:
-    """Say which evidence a guarantee rests on."""
-    name, sign, _ = proof.constraint.split(maxsplit=2)
-    text = text_of(name)
-    many = numbers.counted(proof.cases, *cases_of(name))
-    write = numbers.percent if is_proportion(name) else numbers.written
-
-    return note(
-        "proof",
-        text=text[:1].upper() + text[1:],
-        value=write(proof.value),
-        many=many,
-        level=proof.level,
-        side="upper" if sign.startswith("<") else "lower",
-        bound=write(proof.bound),
-    )
-
-
-def _two(t: Tally, request: Request, name: str) -> CutFinding:
-    """Choose two thresholds; cases between them are deferred."""
+def _two_thresholds(t: Tally, request: Request, name: str) -> CutFinding:
+    """Return the two best thresholds; cases between them are deferred."""
     goal = request.goal_as_stated
     zones = best_thresholds(
         t,
@@ -600,39 +492,45 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
         subject_to=goal.subject_to,
     )
 
-    checked = _validate_if_requested(t, request)
-    tables = [_zones(zones)]
+    validation = _validate_if_requested(t, request)
+    tables = [zones_table(zones)]
     notes: list[Note] = []
+    if validation is not None:
+        tables.append(table("On new cases", ON_NEW_CASES, validation.metrics.items()))
+        notes = [*as_notes([sentences.zone_check(validation)]), note("above and below")]
 
-    if checked is not None:
-        tables.append(table("On new cases", NEW, checked.metrics.items()))
-        notes = [*as_notes([sentences.zone_check(checked)]), note("above and below")]
-
-    drawn = figure(
+    scores_and_thresholds = figure(
         "Scores and deferred cases",
         score_figure({name: t.labelled()}),
         order=(name,),
         at=(zones.lower, zones.upper),
     )
+    all_of_validation = validation.to_dict() if validation is not None else None
 
-    return _answer_about_cut(
+    return answer_about_cut(
         zones,
         t,
-        as_notes(sentences.zone_sentences(zones)),
-        tables,
-        notes,
+        {
+            **fields_of(
+                zones, "objective", "value", "constraints", "prevalence", "notes"
+            ),
+            "method": "pair of thresholds, exact",
+            "zones": zones.to_dict() | {"validation": all_of_validation},
+        },
+        answer=as_notes(sentences.zone_sentences(zones)),
+        tables=tables,
+        notes=notes,
         key="zones",
-        figures=(drawn,),
-        method="pair of thresholds, exact",
-        zones=zones.to_dict() | {"validation": checked and checked.to_dict()},
-        **fields_of(zones, "objective", "value", "constraints", "prevalence", "notes"),
+        figures=(scores_and_thresholds,),
     )
 
 
-def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFinding:
-    """Find a cut for each group under limits on their differences."""
+def _threshold_for_each_group(
+    t: Tally, groups: Mapping[str, Tally], request: Request
+) -> CutFinding:
+    """Return a threshold for each group, with constraints on their differences."""
     goal = request.goal_as_stated
-    counted_group = group_thresholds(
+    cuts = group_thresholds(
         groups,
         maximize=goal.maximize or DEFAULT_OBJECTIVE,
         minimize=goal.minimize,
@@ -640,63 +538,72 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         level=request.level,
     )
 
-    checked = _validate_if_requested(groups, request)
-    tables = [
-        table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(counted_group))
-    ]
-    notes = list(as_notes(counted_group.notes))
+    validation = _validate_if_requested(groups, request)
+    tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(cuts))]
+    notes = list(as_notes(cuts.notes))
+    if validation is not None:
+        rows = [
+            (text_of(name), validation.metrics[name])
+            for name in (*SHOWN, *cuts.gaps)
+            if name in validation.metrics
+        ]
+        tables.append(table("On new cases", ON_NEW_CASES, rows))
+        notes += as_notes([sentences.zone_check(validation)])
 
-    if checked is not None:
-        names = [n for n in (*SHOWN, *counted_group.gaps) if n in checked.metrics]
-        rows = [(text_of(n), checked.metrics[n]) for n in names]
-        tables.append(table("On new cases", NEW, rows))
-        notes += as_notes([sentences.zone_check(checked)])
-
-    how = (
-        "proved optimal"
-        if counted_group.proved
-        else "best threshold found within the time limit"
-    )
-    numbers_of_groups = {
-        group: {
+    numbers_of_groups = {}
+    for group in groups:
+        numbers_of_groups[group] = {
+            # a group has every key but the certificate, which is of all together
             **dict.fromkeys(KEYS[:-1]),
-            "threshold": counted_group.thresholds[group],
-            "score_range": counted_group.score_ranges[group],
-            "confusion": counted_group.confusions[group],
+            "threshold": cuts.thresholds[group],
+            "score_range": cuts.score_ranges[group],
+            "confusion": cuts.confusions[group],
         }
-        for group in groups
-    }
 
-    return _answer_about_cut(
-        counted_group,
+    certainty = "best threshold found within the time limit"
+    if cuts.proved:
+        certainty = "proved optimal"
+
+    return answer_about_cut(
+        cuts,
         t,
-        as_notes(sentences.group_sentences(counted_group)),
-        tables,
-        notes,
+        {
+            **fields_of(cuts, "objective", "value", "constraints", "notes"),
+            "method": f"a threshold for each group, {certainty}",
+            "group_cuts": cuts.to_dict(),
+            "validation": _fields_of_validation(validation),
+            "groups": numbers_of_groups,
+        },
+        answer=as_notes(sentences.group_sentences(cuts)),
+        tables=tables,
+        notes=notes,
         key="group-cuts",
-        method=f"a threshold for each group, {how}",
-        group_cuts=counted_group.to_dict(),
-        validation=checked and fields_of(checked, *VALIDATION),
-        groups=numbers_of_groups,
-        **fields_of(counted_group, "objective", "value", "constraints", "notes"),
     )
 
 
 def with_groups(
-    of_all_cases: Finding, parts: Mapping[str, Finding | None], by: str
+    of_all_cases: Finding, of_groups: Mapping[str, Finding | None], column: str
 ) -> Finding:
-    """Add where each group would be cut if it were alone."""
-    if not parts:
+    """Return an answer with the threshold of each group if it were alone.
+
+    ``column`` made the groups; a group without an answer is None.
+    """
+    if not of_groups:
         return of_all_cases
 
-    rows = [_row_of_group(name, part) for name, part in parts.items()]
+    rows = [_row_of_group(name, answer) for name, answer in of_groups.items()]
     flagged = "flagged" if of_all_cases.answer[0].code == "cases" else "weight flagged"
-    head = (by, "threshold", "objective", "recall", "precision", flagged)
-    by_group = table(f"The best threshold for each {by} alone", head, rows)
-    numbers_of_groups = {
-        name: part and {k: v for k, v in part.numbers.items() if k != "groups"}
-        for name, part in parts.items()
-    }
+    head = (column, "threshold", "objective", "recall", "precision", flagged)
+    by_group = table(f"The best threshold for each {column} alone", head, rows)
+
+    numbers_of_groups: dict[str, Any] = {}
+    for name, answer in of_groups.items():
+        numbers_of_groups[name] = None
+        if answer is not None:
+            # groups have no groups of their own
+            without_groups = dict(answer.numbers)
+            without_groups.pop("groups", None)
+            numbers_of_groups[name] = without_groups
 
     return in_groups(of_all_cases, numbers_of_groups, by_group)
 
@@ -723,42 +630,3 @@ def _row_of_group(name: str, of_group: Finding | None) -> tuple[Any, ...]:
         metrics.get("precision"),
         int(flagged),
     )
-
-
-def _matrix(c: Confusion) -> Table:
-    """Return the confusion matrix."""
-    counts = {"positive": (c.tp, c.fn), "negative": (c.fp, c.tn)}
-    rows = [
-        (kind, *(numbers.number_of(float(n)) for n in two))
-        for kind, two in counts.items()
-    ]
-    return table("Cases", ("cases", "flagged", "not flagged"), rows)
-
-
-def _metrics(estimates: Mapping[str, Estimate], new: Confusion | None = None) -> Table:
-    """Show metrics; those to expect on ``new`` cases come with the counts seen."""
-    known = {name: estimates[name] for name in SHOWN if name in estimates}
-    return table(
-        "Metrics", NEW if new is not None else ("metric", "value"), rows_of(known, new)
-    )
-
-
-def rows_of(
-    estimates: Mapping[str, Estimate], table: Confusion | None = None
-) -> list[tuple[str, Any]]:
-    """Write a count as a whole number, and what the rule leaves undefined as that."""
-    rows: list[tuple[str, Any]] = []
-    for name, estimate in estimates.items():
-        value: Estimate | float | str = estimate
-        if table is not None and name in METRICS and np.isnan(METRICS[name](table)):
-            value = np.nan
-        elif name == "flagged":
-            value = numbers.written(estimate, 0)
-        rows.append((text_of(name), value))
-
-    return rows
-
-
-def _zones(zones: Zones | GuaranteedThreshold) -> Table:
-    """Return how many cases lie above, between and below two thresholds."""
-    return table("Cases", ("cases", "positive", "negative"), sentences.zone_rows(zones))

@@ -251,19 +251,26 @@ def _group_tables(
 
 
 def _figures(measures: Mapping[str, TestMeasures]) -> tuple[Figure, ...]:
-    """Draw proportions of one test, or both rates of several, with their intervals."""
+    """Return proportions of one test, or both rates of several, with intervals."""
     if len(measures) == 1:
-        ((_, row),) = measures.items()
-        keys = [k for k in ("sensitivity", "specificity", "ppv", "npv") if k in row]
-        shown_rows = {COLUMNS[key]: row[key] for key in keys}
-        drawn = intervals("Rates of the test", "proportion", shown_rows)
-        return (Figure(drawn, "Rates of the test", of="measure"),)
+        (estimates,) = measures.values()
+        proportions = {
+            COLUMNS[key]: estimates[key]
+            for key in ("sensitivity", "specificity", "ppv", "npv")
+            if key in estimates
+        }
+        title = "Rates of the test"
+        forest = intervals(title, "proportion", proportions)
+        return (Figure(forest, title, of="measure"),)
 
     figures = []
     for key in COMPARED:
-        rows = {shown(name): row[key] for name, row in measures.items()}
+        estimate_of_test = {
+            shown(name): estimates[key] for name, estimates in measures.items()
+        }
         title = key.capitalize()
-        figures.append(Figure(intervals(title, key, rows), title, of="test"))
+        forest = intervals(title, key, estimate_of_test)
+        figures.append(Figure(forest, title, of="test"))
 
     return tuple(figures)
 
@@ -271,28 +278,31 @@ def _figures(measures: Mapping[str, TestMeasures]) -> tuple[Figure, ...]:
 def which_test_is_better(
     subject: subjects.Subject, *, cases_note: Note, metric: str = ""
 ) -> Finding:
-    """Compare tests pair by pair: McNemar's test and Tango's interval."""
+    """Return how tests compare pair by pair: McNemar's test and Tango's interval."""
     from trueness.comparison.at_threshold import compare_metric
 
     panel = subject.data
     assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
     level = subject.request.level
-    names = {metric: metric} if metric else COMPARED
+    metric_of_measure = {metric: metric} if metric else COMPARED
     compared = {
-        measure: compare_metric(panel, wanted, level=level)
-        for measure, wanted in names.items()
+        measure: compare_metric(panel, name_of_metric, level=level)
+        for measure, name_of_metric in metric_of_measure.items()
     }
-    rows = [
-        (
-            measure,
-            f"{shown(pair.first)} {MINUS} {shown(pair.second)}",
-            pair.shown,
-            p_value(pair.p_value),
-            p_value(pair.p_adjusted),
-        )
-        for measure, comparison in compared.items()
-        for pair in comparison.pairs
-    ]
+
+    rows = []
+    values = {}
+    pairs = {}
+    notes_on_comparisons: list[str] = []
+    for measure, comparison in compared.items():
+        values[measure] = dict(zip(comparison.names, comparison.values, strict=True))
+        pairs[measure] = comparison.pairs
+        notes_on_comparisons += comparison.notes
+        for pair in comparison.pairs:
+            names = f"{shown(pair.first)} {MINUS} {shown(pair.second)}"
+            p_values = (p_value(pair.p_value), p_value(pair.p_adjusted))
+            rows.append((measure, names, pair.shown, *p_values))
+
     rows_of_tests = [
         (name, *(_estimate_of(comparison, name) for comparison in compared.values()))
         for name in panel.names
@@ -301,19 +311,13 @@ def which_test_is_better(
 
     return finding(
         "test pairs",
-        {
-            "measures": {
-                measure: dict(zip(c.names, c.values, strict=True))
-                for measure, c in compared.items()
-            },
-            "pairs": {measure: c.pairs for measure, c in compared.items()},
-        },
+        {"measures": values, "pairs": pairs},
         key="comparison",
         answer=(cases_note, *_verdicts(compared, level)),
         notes=(
             note("intervals", level=level),
             *subject.alike,
-            *as_notes(text for c in compared.values() for text in c.notes),
+            *as_notes(notes_on_comparisons),
         ),
         tables=(
             table("Each test", ("test", *compared), rows_of_tests),
@@ -358,6 +362,7 @@ def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
 
 
 def _difference_figures(compared: Mapping[str, Comparison]) -> tuple[Figure, ...]:
+    """Return one figure of the differences of all pairs, by measure."""
     rows = {
         f"{measure}: {shown(pair.first)} {MINUS} {shown(pair.second)}": pair.difference
         for measure, comparison in compared.items()

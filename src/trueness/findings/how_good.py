@@ -559,18 +559,19 @@ def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
 
 
 def few_cases(tally: Tally) -> tuple[Note, ...]:
-    """Say where there are few cases of a kind; heavy ones count for less."""
+    """Return a note where a class has few cases; unequal weights make them fewer."""
     if tally.labels_expected:
         # their classes are not known; the map says how many cases it was fitted on
         return ()
 
-    effective = zip(tally.equal_cases, ("negative", "positive"), strict=True)
-    number, kind = min((round(n), name) for n, name in effective)
+    # numbers of equally weighted cases that would tell as much
+    negatives, positives = map(round, tally.equal_cases)
+    number, kind = min((negatives, "negative"), (positives, "positive"))
+    if number >= FEW:
+        return ()
     if number == 1:
-        return note_if(number < FEW, "few", are="is", few=f"{number_of(1)} {kind} case")
-
-    cases = f"{number_of(number)} {kind} cases"
-    return note_if(number < FEW, "few", are="are", few=cases)
+        return (note("few", are="is", few=f"{number_of(1)} {kind} case"),)
+    return (note("few", are="are", few=f"{number_of(number)} {kind} cases"),)
 
 
 def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:

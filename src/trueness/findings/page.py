@@ -30,7 +30,7 @@ from trueness.findings import (
     which_is_better,
 )
 from trueness.findings import subject as subjects
-from trueness.findings.cut import promise_notes, proof_note
+from trueness.findings.cut_answers import promise_notes, proof_note
 from trueness.findings.diagnostic_tests import (
     COUNTS_OF_TEST,
     are_tests,

@@ -216,16 +216,17 @@ def figure(
     logit: bool = False,
     folded: bool = False,
 ) -> Figure:
-    """Make a figure; what should be seen in it stands under its title.
+    """Return a figure; what should be seen in it stands under its title.
 
     That is ``note``, or the sentence of ``title`` with the values of ``title_values``.
     """
+    if note is None:
+        note = section_text("figure", title, title_values or {})
+
     return Figure(
         data=data,
         title=title,
-        note=section_text("figure", title, title_values or {})
-        if note is None
-        else note,
+        note=note,
         order=order,
         of=of,
         at=at,
@@ -290,12 +291,13 @@ class Finding(Record):
         if name in numbers:
             return numbers[name]
 
-        for part in ("scores", "tests"):
-            rows = numbers.get(part) or {}
-            of_each = {key: row[name] for key, row in rows.items() if name in row}
-            if of_each:
-                single = len(of_each) == 1
-                return next(iter(of_each.values())) if single else Answers(of_each)
+        for kind in ("scores", "tests"):
+            rows = numbers.get(kind) or {}
+            values = {key: row[name] for key, row in rows.items() if name in row}
+            if len(values) == 1:
+                return next(iter(values.values()))
+            if values:
+                return Answers(values)
 
         raise AttributeError(
             f"This finding has no {name!r}; it has {', '.join(_number_names(numbers))}."
@@ -324,14 +326,16 @@ class Finding(Record):
         return tuple(map(str, (*self.answer, *self.notes)))
 
     def __repr__(self) -> str:
-        """Print what the command line prints."""
-        parts = [str(n) for n in self.answer]
-        for t in self.tables:
-            parts += ["", *_in_columns(t), ""] if t.brief else []
-        return "\n".join([*parts, *map(str, self.notes)]).strip()
+        """Return what the command line prints: answer, tables and notes."""
+        lines = [str(sentence) for sentence in self.answer]
+        for answer_table in self.tables:
+            if answer_table.brief:
+                lines += ["", *_in_columns(answer_table), ""]
+        lines += [str(sentence) for sentence in self.notes]
+        return "\n".join(lines).strip()
 
     def with_remarks(self, remarks: Iterable[str]) -> Finding:
-        """Add what has to be known of the columns that were taken."""
+        """Return the finding with remarks on the columns, before its notes."""
         return replace(self, notes=(*as_notes(remarks), *self.notes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -344,8 +348,8 @@ class Finding(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the first table as a frame: numbers as numbers, intervals apart."""
-        first = self.tables[0].columns if self.tables else {}
-        return native_frame(first, backend)
+        columns = self.tables[0].columns if self.tables else {}
+        return native_frame(columns, backend)
 
 
 def subject_of(answer: Finding) -> Any:
@@ -354,10 +358,10 @@ def subject_of(answer: Finding) -> Any:
 
 
 def _number_names(numbers: Mapping[str, Any]) -> list[str]:
-    """Name the numbers that can be asked for."""
+    """Return the names of the numbers that can be asked for."""
     names = list(numbers)
-    for part in ("scores", "tests"):
-        for row in (numbers.get(part) or {}).values():
+    for kind in ("scores", "tests"):
+        for row in (numbers.get(kind) or {}).values():
             names += [key for key in row if key not in names]
     return names
 
@@ -375,9 +379,9 @@ def finding(
     method: str | None = None,
     caveat: str | None = None,
 ) -> Finding:
-    """Answer a question; its title, method and caveat stand under its code or key.
+    """Return a finding; its title, method and caveat are texts of its code or key.
 
-    ``title_values`` are the values in them.
+    ``title_values`` are the values in these texts.
     """
     values = title_values or {}
     key = key or code
@@ -404,9 +408,9 @@ def finding(
     )
 
 
-def _in_columns(t: Table) -> list[str]:
-    """Write a table with its columns under one another: words left, numbers right."""
-    rows = [list(t.head), *t.texts]
+def _in_columns(printed: Table) -> list[str]:
+    """Return a table as lines of equal columns: words to the left, numbers right."""
+    rows = [list(printed.head), *printed.texts]
     widths = []
     for column in zip(*rows, strict=True):
         widths.append(max(map(len, column)))
@@ -414,7 +418,7 @@ def _in_columns(t: Table) -> list[str]:
     lines = []
     for row in rows:
         cells = []
-        for text, width, is_wordy in zip(row, widths, t.wordy, strict=True):
+        for text, width, is_wordy in zip(row, widths, printed.wordy, strict=True):
             cells.append(text.ljust(width) if is_wordy else text.rjust(width))
         lines.append("  ".join(cells).rstrip())
 
@@ -424,14 +428,14 @@ def _in_columns(t: Table) -> list[str]:
 def in_groups(
     of_all_cases: Finding, groups: Mapping[str, Any], group_table: Table
 ) -> Finding:
-    """Add what was found in each group: its numbers, and a table."""
+    """Return an answer with the numbers of each group, and a table of them."""
     numbers = of_all_cases.numbers | {"groups": groups}
     tables = (*of_all_cases.tables, group_table)
     return replace(of_all_cases, numbers=numbers, tables=tables)
 
 
 def fields_of(record: object, *names: str) -> dict[str, Any]:
-    """Give some fields of a record, for the numbers of a finding."""
+    """Return some fields of a record, for the numbers of a finding."""
     return {name: getattr(record, name) for name in names}
 
 

@@ -24,6 +24,7 @@ from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_proportion, text_of
 
 MOST_STEPS = 400
+FEWEST_STEPS = 20  # of a classifier among very many
 _ALL_STEPS = 500  # of all classifiers together: keeps the page small
 
 Quantity = tuple[str, str, str]  # a number on the page: name, words, and its kind
@@ -108,30 +109,35 @@ class Steps:
 
 
 def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
-    """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
+    """Return the steps of a slider; one of them is exactly the threshold ``start``.
+
+    Several ``models`` on a page have fewer steps each, so that the page stays small.
+    """
     all_steps = every_step(t, name)
-    cut = all_steps.threshold
-    last = cut.size - 1
-    # the chosen threshold may lie between two scores: the counts decide
-    chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
-    number = max(20, min(MOST_STEPS, _ALL_STEPS // models))
-    kept = np.union1d(_evenly(all_steps, number), [0, chosen, last])
+    scores = all_steps.threshold
+    last_place = scores.size - 1
+    # the start may lie between two scores: the step that flags the same cases
+    place_of_start = int(np.searchsorted(-scores, -start, side="right")) - 1
+    number = max(FEWEST_STEPS, min(MOST_STEPS, _ALL_STEPS // models))
+    places = np.union1d(_evenly(all_steps, number), [0, place_of_start, last_place])
 
     # as few digits as flag the same cases: what is shown is what was counted
-    next_lower = np.append(cut[1:], -np.inf)
-    score_ranges = zip(next_lower[kept].tolist(), cut[kept].tolist(), strict=True)
+    next_lower = np.append(scores[1:], -np.inf)
+    score_ranges = zip(
+        next_lower[places].tolist(), scores[places].tolist(), strict=True
+    )
     shortest = [float(cut_text(high, (low, high))) for low, high in score_ranges]
     threshold = np.array(shortest)
 
-    place_of_start = int(np.searchsorted(kept, chosen))
-    threshold[place_of_start] = start
+    step_of_start = int(np.searchsorted(places, place_of_start))
+    threshold[step_of_start] = start
 
     return replace(
         all_steps,
         threshold=threshold,
-        tp=all_steps.tp[kept],
-        fp=all_steps.fp[kept],
-        start=place_of_start,
+        tp=all_steps.tp[places],
+        fp=all_steps.fp[places],
+        start=step_of_start,
     )
 
 

@@ -250,8 +250,15 @@ def possible(ask: Callable[[], T]) -> T | None:
         return None
 
 
+def check_metrics(request: Request) -> None:
+    """Raise an error where the objective or a constraint cannot be read."""
+    # both are read when they are asked for
+    _ = request.objective
+    _ = request.constraints
+
+
 def check_request(request: Request, data: Panel | Tally) -> Request:
-    """Check what is asked before the work, and add the prevalence of the cases."""
+    """Return the request, checked, with the prevalence of the cases."""
     if not hasattr(data, "design"):
         _cases.one_classifier(data, "An evaluation")
 
@@ -279,7 +286,7 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
         )
 
     read_prevalence(request.prevalences)
-    _ = request.objective, request.constraints  # stop at one that cannot be read
+    check_metrics(request)
 
     return request
 
@@ -440,7 +447,7 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
 
 
 def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
-    """Return the classifiers that rank best, and say how many were left out.
+    """Return the classifiers with the highest AUC, and a remark on those left out.
 
     The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
     nobody would read it.
@@ -456,10 +463,11 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
     for name in data.names:
         area_of[name] = auc_measure(data[name].labelled()).value
 
+    # False sorts first: the wanted one is never left out
     best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
-    chosen = set(best_first[:MOST_MODELS])
+    strongest_names = set(best_first[:MOST_MODELS])
     # in the order of the data
-    names = [name for name in data.names if name in chosen]
+    names = [name for name in data.names if name in strongest_names]
     remark = (
         f"the {len(names)} of {number} scores with the highest AUC; "
         f"{number - len(names)} were left out"
@@ -468,16 +476,19 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
 
 
 def largest(groups: Groups) -> tuple[Groups, str]:
-    """Keep the largest groups, and say how many were left out."""
+    """Return the largest groups, and a remark on how many were left out."""
     if groups is None or len(groups) <= MOST_GROUPS:
         return groups, ""
 
     largest_first = sorted(groups, key=lambda group: -groups[group].n)
-    chosen = set(largest_first[:MOST_GROUPS])
-    kept = {group: counts for group, counts in groups.items() if group in chosen}
-    left_out = len(groups) - len(kept)
-
-    return kept, f"the {len(kept)} largest of {len(groups)}; {left_out} were left out"
+    names = set(largest_first[:MOST_GROUPS])
+    # in the order of the data
+    large_groups = {group: groups[group] for group in groups if group in names}
+    remark = (
+        f"the {len(large_groups)} largest of {len(groups)}; "
+        f"{len(groups) - len(large_groups)} were left out"
+    )
+    return large_groups, remark
 
 
 def cut_of(point: OperatingPoint) -> str:
@@ -490,17 +501,17 @@ def cut_of(point: OperatingPoint) -> str:
 def named_groups(
     subject: Subject, key: str, *, each_column: bool = False
 ) -> dict[str, Tally]:
-    """Give the counts of one classifier in each group, by the name that is shown.
+    """Return the counts of one classifier in each group, by the name that is shown.
 
-    ``each_column``: of groups of several columns also those of each column alone, which
-    share cases with the others.
+    With ``each_column``, groups of several columns have also those of each column
+    alone, which share cases with the others.
     """
     groups = _of_classifier(subject.groups or {}, key)
     return _by_shown_name(with_each_column(groups) if each_column else groups)
 
 
 def named_sites(subject: Subject, key: str) -> dict[str, Tally]:
-    """Give the counts of one classifier at each site, by the name that is shown."""
+    """Return the counts of one classifier at each site, by the name that is shown."""
     return _by_shown_name(_of_classifier(subject.sites or {}, key))
 
 

@@ -409,25 +409,25 @@ def difference_sentences(comparison: RateComparison) -> list[str]:
     ]
 
 
-def _difference_sentence(comparison: RateComparison, k: int) -> str:
-    """Say by how much one system passes more often, and whether that is sure."""
+def _difference_sentence(comparison: RateComparison, pair: int) -> str:
+    """Return by how much one system passes more often, and whether that is sure."""
     level = next(iter(comparison.rates.values())).level
-    first = shown(str(comparison.first[k]))
-    second = shown(str(comparison.second[k]))
-    value = float(comparison.difference[k])
-    low = float(comparison.low[k])
-    high = float(comparison.high[k])
+    better = shown(str(comparison.first[pair]))
+    worse = shown(str(comparison.second[pair]))
+    value = float(comparison.difference[pair])
+    low = float(comparison.low[pair])
+    high = float(comparison.high[pair])
 
-    if value < 0:  # the better one is named first
-        first, second = second, first
+    if value < 0:
+        better, worse = worse, better
         value = -value
         low, high = -high, -low
 
-    p_value = float(comparison.p_adjusted[k])
+    p_value = float(comparison.p_adjusted[pair])
     sentence = note(
         "system better" if p_value < 1 - level else "systems alike",
-        first=first,
-        second=second,
+        first=better,
+        second=worse,
         value=points(value, high - low),
         low=points(low, high - low),
         high=points(high, high - low),

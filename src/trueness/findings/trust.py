@@ -181,18 +181,20 @@ def _leaf_numbers(leaf_report: LeafReport) -> dict[str, Any]:
     }
 
 
-def planned(p: Plan, what: str) -> Finding:
-    """Say how many cases a plan needs, and what they bring."""
-    size = note("plan", n=p.n, pos=p.n_pos)
-    if p.denominator != p.n:
-        size = note("plan rate", n=p.n, part=p.denominator, measure=p.measure)
+def planned(plan: Plan, quantity: str) -> Finding:
+    """Return how many cases a plan needs, and what it can show of a quantity."""
+    size = note("plan", n=plan.n, pos=plan.n_pos)
+    if plan.denominator != plan.n:
+        # a rate is measured on a part of the cases
+        size = note("plan rate", n=plan.n, part=plan.denominator, measure=plan.measure)
 
-    lines = [size, note("plan width", level=p.level, what=what, half=p.half_width)]
-    if not isnan(p.power):
-        code = "paired power" if isnan(p.null) else "plan power"
-        lines.append(note(code, what=what, null=p.null, power=p.power))
+    width = note("plan width", level=plan.level, what=quantity, half=plan.half_width)
+    lines = [size, width]
+    if not isnan(plan.power):
+        code = "paired power" if isnan(plan.null) else "plan power"
+        lines.append(note(code, what=quantity, null=plan.null, power=plan.power))
 
-    return finding("planning", {"plan": p}, answer=tuple(lines))
+    return finding("planning", {"plan": plan}, answer=tuple(lines))
 
 
 def planned_leaf(

@@ -292,26 +292,29 @@ def calibrated(subject: Subject) -> Finding | None:
 def what_calibration_changes(
     t: Tally, gain: CalibrationGain, name: str, method: str
 ) -> Finding:
-    """Compare scores before and after calibration, on cases not used for fitting."""
-    # scores outside 0 to 1 have one curve only
-    both = {BEFORE: t} if could_be_probabilities(t) else {}
-    both[AFTER] = gain.tally
-    curves = {n: reliability(x, replicates=FEW_REPLICATES) for n, x in both.items()}
-    data = replace(reliability_figure(curves), bands=())
-    drawn = figure("Before and after", data, order=(AFTER, BEFORE), legend=True)
+    """Return scores before and after calibration, on cases not used for fitting."""
+    curves = {}
+    if could_be_probabilities(t):
+        curves[BEFORE] = reliability(t, replicates=FEW_REPLICATES)
+    curves[AFTER] = reliability(gain.tally, replicates=FEW_REPLICATES)
+
+    without_bands = replace(reliability_figure(curves), bands=())
+    before_and_after = figure(
+        "Before and after", without_bands, order=(AFTER, BEFORE), legend=True
+    )
 
     return finding(
         "calibrated",
         {"method": method, **gain_numbers(gain)},
         answer=as_notes(gain_sentences(gain)),
         tables=(table("Brier score", ("scores", "Brier score"), gain_rows(gain)),),
-        figures=(drawn,),
+        figures=(before_and_after,),
         title_values={"name": name, "method": method, "folds": gain.folds},
     )
 
 
 def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
-    """Give the numbers of what calibration changes; None where it is not known."""
+    """Return the numbers of what calibration changes; None where it is not known."""
     line = None if gain is None else line_after(gain)
     names = ("before", "in_sample", "cross_fitted", "gain")
 
@@ -364,7 +367,7 @@ def what_a_map_changes(
     rng: Seed,
     folds: int,
 ) -> tuple[list[Finding], Tally]:
-    """Say what scores mean by a map, and what it changes, of all and in each group.
+    """Return what scores mean by a map and what it changes, in all and in each group.
 
     The counts with calibrated scores come with it, cross-fitted where that can be.
     """
@@ -385,46 +388,52 @@ def what_a_map_changes(
         if groups:
             gain_of_group = cross_fit(groups)
     except (NotEnoughCases, UnsupportedDesign) as err:
-        why = "There are too few cases for cross-fitting."
+        reason = "There are too few cases for cross-fitting."
         if isinstance(err, UnsupportedDesign):
-            why = err.message
-        unknown = gain_numbers(None) | {"groups": {}}
-        later = Finding("", unknown, (note("unknown gain", why=why),))
-        return [meaning, later], t.map(fitted)
+            reason = err.message
+        no_numbers = gain_numbers(None) | {"groups": {}}
+        no_gain = Finding("", no_numbers, (note("unknown gain", why=reason),))
+        return [meaning, no_gain], t.map(fitted)
 
-    rows = [
-        (str(group), g.tally.n, g.before, g.cross_fitted, g.gain)
-        for group, g in gain_of_group.items()
-    ]
-    many, _ = headings(t)
-    head = (by, many, "Brier before", "cross-fitted", "gain")
-    changed = in_groups(
+    rows = []
+    numbers_of_groups = {}
+    for group, of_group in gain_of_group.items():
+        losses = (of_group.before, of_group.cross_fitted, of_group.gain)
+        rows.append((str(group), of_group.tally.n, *losses))
+        numbers_of_groups[str(group)] = gain_numbers(of_group)
+
+    head_of_cases, _ = headings(t)
+    head = (by, head_of_cases, "Brier before", "cross-fitted", "gain")
+    changes = in_groups(
         what_calibration_changes(t, gain, name, method),
-        {str(group): gain_numbers(g) for group, g in gain_of_group.items()},
+        numbers_of_groups,
         table(f"The map in each {by}", head, rows),
     )
 
-    return [meaning, changed], gain.tally
+    return [meaning, changes], gain.tally
 
 
 def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Finding:
-    """Show the probabilities of some scores, from the highest to the lowest."""
-    places = np.linspace(0, 1, 6)
-    picked = t.score[np.unique(((len(t) - 1) * places).round().astype(int))]
+    """Return the probabilities of some scores, from the highest to the lowest."""
+    # six scores or fewer, evenly from the highest to the lowest
+    places = ((len(t) - 1) * np.linspace(0, 1, 6)).round().astype(int)
+    scores = t.score[np.unique(places)]
     head = ["score", "probability"]
-    columns = [picked, fitted(picked)]
-    logistic = _logistic_beside(t, picked) if method == POOLED_BINS else None
+    columns = [scores, fitted(scores)]
+    logistic = _logistic_beside(t, scores) if method == POOLED_BINS else None
     if logistic is not None:
         head.append("logistic curve (Platt)")
         columns.append(logistic.probabilities)
 
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
-    how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
+    method_in_words = method
+    if method == "auto":
+        method_in_words = f"auto, which chose {type(fitted).__name__}"
 
     return finding(
         "calibration",
         {},
-        answer=(cases_note(t), note("fitted", method=how)),
+        answer=(cases_note(t), note("fitted", method=method_in_words)),
         notes=() if logistic is None else (logistic.verdict,),
         tables=(table("What a score means", head, rows),),
     )

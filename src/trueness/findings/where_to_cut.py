@@ -21,7 +21,8 @@ from trueness._core.figures import Bars, Curves
 from trueness._core.numbers import cut_text, number_of, percent
 from trueness.counts.values import Tally
 from trueness.findings.advised_threshold import guarantee_for, validate_choice
-from trueness.findings.cut import find_cut, promise_notes, rows_of
+from trueness.findings.cut import find_cut
+from trueness.findings.cut_answers import promise_notes, rows_of
 from trueness.findings.memory import CurveDrawing
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
@@ -94,22 +95,29 @@ def _zeros_and_ones(holds: Array) -> str:
     return "".join("1" if value else "0" for value in holds)
 
 
+def _text_of_quantity(name: str, value: float | None) -> str:
+    """Return a number as the slider shows it: as a count, in per cent, or as it is."""
+    if value is None:
+        return "undefined"
+    _, _, kind = quantity(name)
+    if kind == "count":
+        return f"{int(value):,}"
+    return percent(value) if kind == "share" else f"{value:.4g}"
+
+
 def readout(data: Mapping[str, Any]) -> dict[str, str]:
-    """Write the numbers at the first step, for readers whose scripts are blocked."""
+    """Return the numbers where the slider starts, for pages without their script."""
     if not data:
         return {}
 
     model = data["models"][0]
-    now = {k: v[model["start"]] for k, v in model["columns"].items()}
-    write = {"count": lambda v: f"{int(v):,}", "share": percent}
-
+    start = model["start"]
     texts = {}
-    for name, value in now.items():
-        write_value = write.get(quantity(name)[2], "{:.4g}".format)
-        texts[name] = "undefined" if value is None else write_value(value)
+    for name, column in model["columns"].items():
+        texts[name] = _text_of_quantity(name, column[start])
 
-    cut = now["threshold"]
-    texts["threshold"] = "above all scores" if cut is None else repr(cut)
+    threshold = model["columns"]["threshold"][start]
+    texts["threshold"] = "above all scores" if threshold is None else repr(threshold)
 
     return texts
 
@@ -150,8 +158,15 @@ def at_the_cut(subject: Subject) -> Finding:
     )
 
 
+def _holds_on_new_cases(checked: Validation | AtThreshold | None) -> bool:
+    """Return whether a validation expects a constraint to hold on new cases."""
+    return isinstance(checked, Validation) and bool(
+        sentences.kept_constraint_sentences(checked)
+    )
+
+
 def _how_chosen(subject: Subject) -> Note:
-    """Say by what the threshold was chosen, and within which constraints."""
+    """Return by what the threshold was chosen, and within which constraints."""
     request = subject.request
     if request.threshold is not None:
         return note("given", cut=request.threshold)
@@ -161,17 +176,12 @@ def _how_chosen(subject: Subject) -> Note:
         objective = text_of(request.objective.name)
 
     constraints = " and ".join(map(repr, request.constraints))
-    limits = f", subject to {constraints}" if constraints else ""
-    checked = subject.checked
-    if (
-        constraints
-        and isinstance(checked, Validation)
-        and sentences.kept_constraint_sentences(checked)
-    ):
-        limits += " on new cases"
+    subject_to = f", subject to {constraints}" if constraints else ""
+    if constraints and _holds_on_new_cases(subject.checked):
+        subject_to += " on new cases"
 
     best = "minimises" if request.minimizes else "maximises"
-    return note("chosen", best=best, what=objective, limits=limits)
+    return note("chosen", best=best, what=objective, limits=subject_to)
 
 
 def _surer_threshold(subject: Subject) -> tuple[Note, ...]:

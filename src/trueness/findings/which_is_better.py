@@ -56,7 +56,7 @@ Pairs = dict[tuple[str, str], dominance.Dominance]
 
 
 def which_is_better(subject: Subject, metric: str = "") -> Finding:
-    """Compare all classifiers on the same cases, at all thresholds and at the best.
+    """Return how all classifiers compare on the same cases.
 
     Tests, which have no threshold, are compared by ``metric``, or by sensitivity and
     specificity.
@@ -139,22 +139,23 @@ def _differences_from_best(
 def _compare_curves(
     subject: Subject, panel: Panel, keys: Sequence[str]
 ) -> tuple[Pairs, str]:
-    """Compare the ROC curves of pairs; also the words that say which cases were drawn.
+    """Return the comparison of the ROC curves of pairs, and a remark on the sample.
 
     Of many pairs those of the best classifier; none of very many dependent cases.
     """
-    few, drawn = fewer(panel, subject.request.rng)
-    if len(few.rows) > MOST_ROWS:  # fewer() draws from independent cases only
-        return {}, drawn
+    sample, remark = fewer(panel, subject.request.rng)
+    # dependent cases are not drawn from, and stay as many as they are
+    if len(sample.rows) > MOST_ROWS:
+        return {}, remark
 
     pairs = list(combinations(keys, 2))
     if len(pairs) > MOST_PAIRS:
         pairs = [pair for pair in pairs if subject.best.key in pair]
 
     curves = dominance.dominance_of_pairs(
-        few, pairs, level=subject.request.level, rng=subject.request.rng
+        sample, pairs, level=subject.request.level, rng=subject.request.rng
     )
-    return curves, drawn
+    return curves, remark
 
 
 def _panel(subject: Subject) -> Panel:
@@ -165,59 +166,64 @@ def _panel(subject: Subject) -> Panel:
     return subject.data
 
 
-def fewer(panel: Panel, rng: Seed, max_rows: int = 0) -> tuple[Panel, str]:
-    """Draw cases from a panel with very many rows; also the words that say so."""
+def fewer(panel: Panel, rng: Seed) -> tuple[Panel, str]:
+    """Return a random sample of a panel with very many rows, and a remark on it."""
     labelled = panel.labelled()
-    number = max_rows or MOST_ROWS
-    if not labelled.single_cases or len(labelled.rows) <= number:
+    if not labelled.single_cases or len(labelled.rows) <= MOST_ROWS:
         return labelled, ""
 
     generator = np.random.default_rng(rng)
     counts = np.concatenate([labelled.neg, labelled.pos])
     total = int(counts.sum())
     if total < 10**9:  # as far as NumPy draws without putting back
-        counts_drawn = generator.multivariate_hypergeometric(counts, number)
+        counts_drawn = generator.multivariate_hypergeometric(counts, MOST_ROWS)
     else:
-        counts_drawn = generator.multinomial(number, counts / total)
+        counts_drawn = generator.multinomial(MOST_ROWS, counts / total)
 
     neg, pos = counts_drawn.reshape(2, -1)
-    kept = neg + pos > 0
-    drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
-    drawn = with_fields(drawn, design=labelled.design)
+    has_cases = neg + pos > 0
+    sample = Panel(
+        labelled.names,
+        labelled.rows[has_cases],
+        neg=neg[has_cases],
+        pos=pos[has_cases],
+    )
+    sample = with_fields(sample, design=labelled.design)
 
-    return drawn, f"{number:,} of the {total:,} cases, drawn at random"
+    return sample, f"{MOST_ROWS:,} of the {total:,} cases, drawn at random"
 
 
 def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
     """Say who is best, by what, and whether that is sure."""
     best, second, *_ = subject.models
-    by_goal = subject.request.stated_goal and subject.request.threshold is None
-    same_area = [m.name for m in subject.models if m.auc.value == best.auc.value]
+    tied_names = [
+        model.name for model in subject.models if model.auc.value == best.auc.value
+    ]
 
-    if by_goal:
+    if subject.request.stated_goal and subject.request.threshold is None:
         best_note = note("best", name=best.name, what="the objective")
-    elif len(same_area) > 1:
-        best_note = note("best alike", names=same_area, what="AUC")
+    elif len(tied_names) > 1:
+        best_note = note("best alike", names=tied_names, what="AUC")
     else:
         best_note = note("best", name=best.name, what="AUC")
 
     keys = {best.key, second.key}
-    (pair,) = [p for p in areas.pairs if {p.first, p.second} == keys]
-    gain = pair.difference.value
+    (pair,) = [pair for pair in areas.pairs if {pair.first, pair.second} == keys]
+    advantage_of_best = pair.difference.value
     if pair.first != best.key:
-        gain = -gain
+        advantage_of_best = -advantage_of_best
 
-    # the best by an objective may have the lower AUC
     code = "not better"
-    if pair.p_adjusted < 1 - subject.request.level and gain:
-        code = "better" if gain > 0 else "better in use"
+    if pair.p_adjusted < 1 - subject.request.level and advantage_of_best:
+        # the best by an objective may have the lower AUC
+        code = "better" if advantage_of_best > 0 else "better in use"
 
     number_of_pairs = len(areas.pairs)
     adjusted = ""
     if number_of_pairs > 1:
         adjusted = f", allowing for {number_of_pairs} comparisons"
 
-    how_sure = note(
+    significance = note(
         code,
         best=best.name,
         second=second.name,
@@ -225,7 +231,7 @@ def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
         adjusted=adjusted,
     )
 
-    return best_note, how_sure
+    return best_note, significance
 
 
 def _each(subject: Subject) -> Table:
@@ -247,23 +253,25 @@ def _each(subject: Subject) -> Table:
     return table(caption, ("classifier", "AUC", goal, "threshold"), rows_at_best)
 
 
-def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note]:
-    """Say how the curve of the best one lies to the others."""
+def _curve_notes(
+    shown_names: Mapping[str, str], curves: Pairs, best: str
+) -> list[Note]:
+    """Return how the ROC curve of the best classifier lies to the others."""
     others_of_code: dict[str, list[str]] = {}
     for (first, second), difference in curves.items():
         if best == first:
             code = _code_of_curves(difference.verdict, above="dominates")
-            others_of_code.setdefault(code, []).append(text[second])
+            others_of_code.setdefault(code, []).append(shown_names[second])
         elif best == second:
             code = _code_of_curves(difference.verdict, above="is dominated")
-            others_of_code.setdefault(code, []).append(text[first])
+            others_of_code.setdefault(code, []).append(shown_names[first])
 
     lines = [
-        note(code, best=text[best], others=names)
+        note(code, best=shown_names[best], others=names)
         for code, names in others_of_code.items()
     ]
     if len(curves) == 1:
-        lines += _note_on_margin(text, curves, best)
+        lines += _note_on_margin(shown_names, curves, best)
 
     return lines
 
@@ -278,9 +286,9 @@ def _code_of_curves(verdict: str, *, above: str) -> str:
 
 
 def _note_on_margin(
-    text: Mapping[str, str], curves: Pairs, best: str
+    shown_names: Mapping[str, str], curves: Pairs, best: str
 ) -> tuple[Note, ...]:
-    """Say by how much the other one of two curves could be better anywhere."""
+    """Return by how much the other one of two curves could be better anywhere."""
     ((first, second), difference), *_ = curves.items()
     margin = difference.margin
     other = second
@@ -293,7 +301,7 @@ def _note_on_margin(
         margin >= LEAST and difference.verdict != "equal",
         "nowhere better",
         level=difference.level,
-        other=text[other],
+        other=shown_names[other],
         most=margin,
     )
 
@@ -333,39 +341,43 @@ def _figures(
 
 
 def in_each_group(
-    of_all_cases: Finding, parts: Mapping[str, Finding | None], by: str
+    of_all_cases: Finding, of_groups: Mapping[str, Finding | None], column: str
 ) -> Finding:
-    """Add what was found in each group."""
-    if not parts:
+    """Return an answer with the differences in each group that a column makes.
+
+    A group without an answer, with too few cases, is None.
+    """
+    if not of_groups:
         return replace(of_all_cases, numbers=of_all_cases.numbers | {"groups": {}})
 
-    rows = [
-        (group, *row)
-        for group, part in parts.items()
-        if part
-        for row in part.tables[-1].rows
-    ]
-    numbers = {group: part and part.numbers for group, part in parts.items()}
-    by_group = table(f"In each {by}", (by, *of_all_cases.tables[-1].head), rows)
+    rows = []
+    numbers: dict[str, Any] = {}
+    for group, answer in of_groups.items():
+        numbers[group] = None
+        if answer is not None:
+            numbers[group] = answer.numbers
+            # the last table is that of the differences
+            rows += [(group, *row) for row in answer.tables[-1].rows]
 
-    return in_groups(of_all_cases, numbers, by_group)
+    head = (column, *of_all_cases.tables[-1].head)
+    return in_groups(of_all_cases, numbers, table(f"In each {column}", head, rows))
 
 
 def better_together(subject: Subject) -> Finding:
-    """Compare ways to combine the classifiers, on cases they were not fitted on."""
+    """Return how ways to combine classifiers rank cases they were not fitted on."""
     panel = _panel(subject)
     if subject.request.combiner:
         choice(subject.request.combiner, list(COMBINERS), "combiner")
 
-    few, drawn = fewer(panel, subject.request.rng)
+    sample, remark = fewer(panel, subject.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
     keys = {model.key for model in subject.models}
-    kept = few[[name for name in few.names if name in keys]]
+    names = [name for name in sample.names if name in keys]
     comparison = compare_combiners(
-        kept, level=subject.request.level, rng=subject.request.rng
+        sample[names], level=subject.request.level, rng=subject.request.rng
     )
 
-    return combined(subject, comparison, subject.request.combiner, drawn)
+    return combined(subject, comparison, subject.request.combiner, remark)
 
 
 def combined(

@@ -70,7 +70,7 @@ def without_labels(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> Page:
-    """Report on tests or scores for which no case has a label."""
+    """Return a report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:
         raise InputError(
             "Without any label a report needs several classifiers on the same cases, "
@@ -81,8 +81,8 @@ def without_labels(
 
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        votes = np.isin(data.rows[~np.isnan(data.rows)], (0.0, 1.0)).all()
-        if votes:
+        are_tests = np.isin(data.rows[~np.isnan(data.rows)], (0.0, 1.0)).all()
+        if are_tests:
             posterior = latent_class(data, rng=rng, level=level)
             rule = best_combination(posterior)
             section = how_good_tests(data, posterior, rule)
@@ -94,18 +94,20 @@ def without_labels(
             tiles = _score_tiles(agreed)
             question = "How good are these classifiers?"
 
-    _, common, *good = section.answer
-    mind = (*as_notes(str(w.message) for w in raised), *section.notes)
+    _, note_on_prevalence, *notes_on_quality = section.answer
+    remarks = as_notes(str(warning.message) for warning in raised)
+    needs_labels = not are_tests or posterior.open
     answers = (
-        ("How common is the condition?", (common,)),
-        ("How good are they?", tuple(good)),
-        ("What should you do?", note_if(not votes or posterior.open, "verify")),
-        ("What should you keep in mind?", mind),
+        ("How common is the condition?", (note_on_prevalence,)),
+        ("How good are they?", tuple(notes_on_quality)),
+        ("What should you do?", note_if(needs_labels, "verify")),
+        ("What should you keep in mind?", (*remarks, *section.notes)),
     )
 
-    section = replace(section, answer=(), notes=())  # the first screen has them
-    # the prevalence has a tile, too
-    sentences = (*good, common)
+    # the first screen has the answer and the notes
+    section = replace(section, answer=(), notes=())
+    # the prevalence comes last, since it has a tile, too
+    sentences = (*notes_on_quality, note_on_prevalence)
     return Page(
         title or question,
         facts,
@@ -158,20 +160,21 @@ def how_good_tests(
 
 
 def _table_of_tests(
-    panel: Panel, found: LatentPosterior, texts: Sequence[str]
+    panel: Panel, posterior: LatentPosterior, shown_names: Sequence[str]
 ) -> Table:
     """Return sensitivity and specificity; where votes leave them open, both answers."""
-    posteriors = {"": found}
-    alone = found.independent if found.open else None
+    posteriors = {"": posterior}
+    if_independent = posterior.independent if posterior.open else None
     # two tests of one population do not determine it even then: that is the prior
-    if alone is not None and alone.identified:
-        posteriors[", if independent"] = alone
+    if if_independent is not None and if_independent.identified:
+        posteriors[", if independent"] = if_independent
 
-    columns: dict[str, list[Any]] = {"test": list(texts)}
-    for assumption, posterior in posteriors.items():
-        for word in _BOTH:
-            accuracies = getattr(posterior, word)
-            columns[f"{word}{assumption}"] = [_cell(accuracies[n]) for n in panel.names]
+    columns: dict[str, list[Any]] = {"test": list(shown_names)}
+    for assumption, answer in posteriors.items():
+        for measure in _BOTH:
+            estimate_of = getattr(answer, measure)
+            cells = [_cell(estimate_of[name]) for name in panel.names]
+            columns[f"{measure}{assumption}"] = cells
 
     return table("Tests", list(columns), zip(*columns.values(), strict=True))
 
@@ -243,15 +246,19 @@ def _accuracy_figures(
 
 def _posterior_numbers(posterior: LatentPosterior) -> dict[str, Any]:
     """Return prevalence, sensitivities and specificities."""
-    several = len(posterior.populations) > 1
-    groups = posterior.populations if several else ()
-    tests = {n: {k: getattr(posterior, k)[n] for k in _BOTH} for n in posterior.names}
+    tests = {}
+    for name in posterior.names:
+        tests[name] = {measure: getattr(posterior, measure)[name] for measure in _BOTH}
 
-    return {
-        "prevalence": None if several else posterior.prevalence,
-        "tests": tests,
-        "groups": {g: {"prevalence": posterior.prevalence[g]} for g in groups},
-    }
+    prevalence = posterior.prevalence
+    groups = {}
+    if len(posterior.populations) > 1:
+        # each population has its own
+        for population in posterior.populations:
+            groups[population] = {"prevalence": prevalence[population]}
+        prevalence = None
+
+    return {"prevalence": prevalence, "tests": tests, "groups": groups}
 
 
 def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
@@ -438,14 +445,15 @@ def pass_rates(
 
 def _sentence_on_answers(rates: Mapping[str, Rate]) -> str:
     """Say how many answers, judges and labels there are, and how they were chosen."""
-    first = next(iter(rates.values()))
+    first_rate = next(iter(rates.values()))
+    number_of_judges = len(first_rate.naive)
     answers = sum(rate.cases for rate in rates.values())
     labels = sum(rate.labels for rate in rates.values())
-    chosen = f", chosen {HOW[first.labelled]}" if labels else ""
+    sampling = f", chosen {HOW[first_rate.labelled]}" if labels else ""
 
     return (
-        f"{counted(answers, 'answer')}, {counted(len(first.naive), 'judge')}; "
-        f"{counted(labels, 'label')}{chosen}."
+        f"{counted(answers, 'answer')}, {counted(number_of_judges, 'judge')}; "
+        f"{counted(labels, 'label')}{sampling}."
     )
 
 
@@ -480,15 +488,16 @@ def _judge_rows(rate: Rate) -> list[list[Any]]:
 
 
 def _rate_numbers(
-    rate: Rate, words: list[str], plan: Mapping[str, Any]
+    rate: Rate, sentences: list[str], plan: Mapping[str, Any]
 ) -> dict[str, object]:
+    """Return the numbers of one system: its rates, its judges, and what to label."""
     return {
         "rate": estimate_from_interval(rate.value, rate.low, rate.high, rate.level),
         "raw": raw_rate(rate),
         "naive": dict(rate.naive),
         "judges": dict(rate.judges),
         **fields_of(rate, *_RATE, "notes"),
-        "sentences": words,
+        "sentences": sentences,
         **dict.fromkeys(("next", "needed")),
         **plan,
     }
@@ -676,19 +685,21 @@ def _rate_tile(name: str, rate: Rate) -> Tile:
 
 
 def _judges(rate: Rate, panel: Panel, system: str, number: int) -> Finding:
-    """Show the judges of one system."""
-    rows = [
-        (f"{k} {shown(name, NAME)}", *numbers)
-        for k, (name, *numbers) in enumerate(_judge_rows(rate), 1)
-    ]
-    how = "averaged" if rate.labelled in ("random", "by verdict") else rate.labelled
-    on = f" on {system}" if system else ""
+    """Return the judges of one system, numbered as in the figures."""
+    rows = []
+    for judge, (name, *values) in enumerate(_judge_rows(rate), start=1):
+        rows.append((f"{judge} {shown(name, NAME)}", *values))
+
+    labelled = rate.labelled
+    if labelled in ("random", "by verdict"):
+        labelled = "averaged"
+    on_system = f" on {system}" if system else ""
 
     return finding(
         "judges of",
         {"rate": rate},
         key=f"judges{number}",
-        title_values={"on": on, "how": note(f"labelled {how}")},
+        title_values={"on": on_system, "how": note(f"labelled {labelled}")},
         answer=as_notes(rate_sentences(rate, system)[2:]),
         figures=_figures(rate, panel),
         tables=(table("Judges", JUDGE_HEAD, rows),),

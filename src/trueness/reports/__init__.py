@@ -345,7 +345,7 @@ class Report:
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
-    """Stop at a name that promises something else than a page."""
+    """Raise an error for a name that promises something else than a page."""
     name = Path(os.fsdecode(path))
     if name.suffix.lower() not in ("", ".html", ".htm"):
         raise InputError(

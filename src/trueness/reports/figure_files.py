@@ -173,6 +173,7 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
 
 
 def _legend_below(entries: Sequence[tuple[str, str]], top: float) -> list[Markup]:
+    """Draw a row for each entry: a piece of its mark, and its name."""
     marks = []
     for row, (kind, name) in enumerate(entries):
         y = top + LEGEND_ROW * row
@@ -263,6 +264,7 @@ def _coloured_names(data: Curves) -> tuple[str, ...]:
 
 
 def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
+    """Draw bands; one without a line is darker than one around a line."""
     line_names = {curve.name for curve in data.lines}
     marks = []
     for band in data.bands:
@@ -275,6 +277,7 @@ def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
 
 
 def _line_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
+    """Draw every curve in the colour of its name."""
     return [
         line(
             axes,
@@ -598,6 +601,7 @@ def _node_shape(
 
 
 def _table_html(numbers: Table) -> str:
+    """Return a table as HTML; the first cell of a row is its head."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in numbers.head)
     body = ""
 

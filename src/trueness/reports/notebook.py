@@ -32,7 +32,7 @@ from trueness._core.imports import required as _required
 from trueness._core.numbers import number_of, p_is, percent
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
 from trueness.comparison.results import Comparison
-from trueness.findings.cut import about_point
+from trueness.findings.cut_answers import about_point
 from trueness.findings.records import Finding, subject_of
 from trueness.findings.subject import has_no_labels, tallies_of
 from trueness.monitoring.verdicts import Check

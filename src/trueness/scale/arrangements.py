@@ -43,13 +43,16 @@ def worst_arrangement(t: Tally) -> Tally:
 
 
 def _split(t: Tally, kind_above: int) -> Tally:
-    """Return the tally with one kind of cases at the highest score of each bin."""
+    """Return the tally with one kind of cases at the highest score of each bin.
+
+    All other cases are at the lowest score of their bin.
+    """
     scores = np.concatenate([t.high, t.score])
     columns = []
-    for k, counts in enumerate(t.counts):
+    for number, counts in enumerate(t.counts):
         nothing = np.zeros_like(counts)
         # the squares of weights follow in the order of the counts
-        is_above = k % len(COUNTS) == kind_above
+        is_above = number % len(COUNTS) == kind_above
         at_ends = [counts, nothing] if is_above else [nothing, counts]
         columns.append(np.concatenate(at_ends))
 

@@ -211,15 +211,24 @@ def slope_bounds(t: Tally, slope: float) -> Ends:
 
     The likelihood is concave: the slope lies where its derivative may be zero.
     """
-    t = t.bin(_BINS_OF_SLOPE)
-    low = _nearest_excluded(lambda b: _derivative_ends(t, b)[0] > 0, slope, -1)
-    high = _nearest_excluded(lambda b: _derivative_ends(t, b)[1] < 0, slope, 1)
+    bins = t.bin(_BINS_OF_SLOPE)
+
+    def is_too_small(candidate: float) -> bool:
+        lowest_derivative, _ = _derivative_ends(bins, candidate)
+        return lowest_derivative > 0
+
+    def is_too_large(candidate: float) -> bool:
+        _, highest_derivative = _derivative_ends(bins, candidate)
+        return highest_derivative < 0
+
+    low = _nearest_excluded(is_too_small, slope, -1)
+    high = _nearest_excluded(is_too_large, slope, 1)
     return low, high
 
 
-def _intercept(t: Tally, x: Floats, slope: float) -> float:
+def _intercept(t: Tally, log_odds_of_scores: Floats, slope: float) -> float:
     """Return the intercept for which as many positives are expected as there are."""
-    eta = slope * x
+    eta = slope * log_odds_of_scores
     cases = t.pos + t.neg
 
     def too_many_expected(intercept: float) -> float:

@@ -188,20 +188,25 @@ class _Run(NamedTuple):
 
 def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
     """Return runs of neighbouring open bins; the nearest are joined if too many."""
+    # runs begin and end where open follows closed, or the other way round
     change = np.diff(np.concatenate([[0], open_bins.astype(np.int8), [0]]))
     edges = np.flatnonzero(change)
     first = edges[0::2]
     stop = edges[1::2]
+
     cumulative = np.concatenate([[0], np.cumsum(cases)])
     cases_in_gap = cumulative[first[1:]] - cumulative[stop[:-1]]
     if cases_in_gap.size >= _MOST_RANGES:
         # keep the gaps with the most cases, so that few rows are counted twice
-        by_width = np.argsort(-cases_in_gap, kind="stable")
-        widest = np.sort(by_width[: _MOST_RANGES - 1])
-        first = np.concatenate([first[:1], first[1:][widest]])
-        stop = np.concatenate([stop[:-1][widest], stop[-1:]])
+        largest_first = np.argsort(-cases_in_gap, kind="stable")
+        gaps_kept = np.sort(largest_first[: _MOST_RANGES - 1])
+        first = np.concatenate([first[:1], first[1:][gaps_kept]])
+        stop = np.concatenate([stop[:-1][gaps_kept], stop[-1:]])
 
-    return [_Run(*ends) for ends in zip(first.tolist(), stop.tolist(), strict=True)]
+    return [
+        _Run(first_bin, stop_bin)
+        for first_bin, stop_bin in zip(first.tolist(), stop.tolist(), strict=True)
+    ]
 
 
 def _count_runs(rows: Any, t: Tally, runs: list[_Run], bins: int | None) -> Tally:
