@@ -74,18 +74,26 @@ def _stated(
     verdicts: dict[str, list[Verdict]], required: Requirement
 ) -> tuple[StatedVerdict, ...]:
     """Return the verdicts on one requirement; a group is named by its column."""
-    sentences = [text for text, _, _ in required.bounds()] or [str(required)]
-    chosen = [
-        verdict
-        for sentence in dict.fromkeys([*sentences, str(required)])
-        for verdict in verdicts.get(sentence, [])
-        if _is_about(verdict, required)
-    ]
+    # a requirement with two bounds has a verdict on each
+    sentences = [bound.text for bound in required.bounds()]
+    sentences.append(str(required))
 
-    return tuple(
-        StatedVerdict(v.group, v.verdict, v.value, v.low, v.high, v.bound)
-        for v in chosen
-    )
+    stated = []
+    for sentence in dict.fromkeys(sentences):
+        for verdict in verdicts.get(sentence, []):
+            if _is_about(verdict, required):
+                stated.append(
+                    StatedVerdict(
+                        verdict.group,
+                        verdict.verdict,
+                        verdict.value,
+                        verdict.low,
+                        verdict.high,
+                        verdict.bound,
+                    )
+                )
+
+    return tuple(stated)
 
 
 def _is_about(verdict: Verdict, required: Requirement) -> bool:

@@ -216,20 +216,22 @@ def _counts_and_groups(
 def _thresholds(
     thresholds: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
 ) -> tuple[float, ...]:
-    """Return the thresholds, those of the claims included."""
+    """Return the thresholds, each once, those of the claims included."""
     several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
     cuts = [_options.real_number(cut, "thresholds") for cut in several]
-    cuts += [r.threshold for _, r in requirements if r.threshold is not None]
-    thresholds = tuple(dict.fromkeys(cuts))
+    for _, requirement in requirements:
+        if requirement.threshold is not None:
+            cuts.append(requirement.threshold)
+    distinct_cuts = tuple(dict.fromkeys(cuts))
 
-    if len(thresholds) > MOST_THRESHOLDS:
+    if len(distinct_cuts) > MOST_THRESHOLDS:
         raise InputError(
             f"A declaration has at most {MOST_THRESHOLDS} thresholds; found "
-            f"{len(thresholds)}.",
+            f"{len(distinct_cuts)}.",
             option="thresholds",
         )
 
-    return thresholds
+    return distinct_cuts
 
 
 def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:

@@ -57,6 +57,7 @@ def embedded_json(content: object) -> str:
 
 @cache
 def _template() -> Any:
+    """Return the template of the page; what it inserts is escaped."""
     jinja2 = required("jinja2", "report")
     environment = jinja2.Environment(
         autoescape=True,

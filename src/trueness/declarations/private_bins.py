@@ -478,23 +478,29 @@ def published_ends(
     last_rows = np.append(starts[1:], len(cases)) - 1
     lowest = cases.score[last_rows].tolist()
     highest = cases.high[starts].tolist()
-    single = [low == high for low, high in zip(lowest, highest, strict=True)]
-    wanted = sorted({*map(float, thresholds), *map(float, edges or ())})
+    has_one_score = [low == high for low, high in zip(lowest, highest, strict=True)]
+    preferred_ends = sorted({*map(float, thresholds), *map(float, edges or ())})
     low_ends = list(lowest)
     high_ends = list(highest)
 
-    # bins are in descending order: the gap lies below bin k and above bin k + 1
-    for k, (above, below) in enumerate(zip(lowest[:-1], highest[1:], strict=True)):
-        gap_low, gap_high = _ends_at_gap(below, above, wanted, keep_above=single[k])
-        if not single[k]:
-            low_ends[k] = gap_high
-        if not single[k + 1]:
-            high_ends[k + 1] = gap_low
+    # bins are in descending order: a gap lies below one bin and above the next
+    for upper in range(len(lowest) - 1):
+        lower = upper + 1
+        gap_low, gap_high = _ends_at_gap(
+            highest[lower],
+            lowest[upper],
+            preferred_ends,
+            keep_above=has_one_score[upper],
+        )
+        if not has_one_score[upper]:
+            low_ends[upper] = gap_high
+        if not has_one_score[lower]:
+            high_ends[lower] = gap_low
 
-    if not single[0]:
-        high_ends[0] = _outer_end(highest[0], lowest[0], wanted, up=True)
-    if not single[-1]:
-        low_ends[-1] = _outer_end(lowest[-1], highest[-1], wanted, up=False)
+    if not has_one_score[0]:
+        high_ends[0] = _outer_end(highest[0], lowest[0], preferred_ends, up=True)
+    if not has_one_score[-1]:
+        low_ends[-1] = _outer_end(lowest[-1], highest[-1], preferred_ends, up=False)
 
     return np.array(low_ends), np.array(high_ends)
 
@@ -522,30 +528,32 @@ def _ends_at_gap(
     return end_below, end_above
 
 
-def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> float:
+def _outer_end(
+    end: float, other_end: float, preferred_ends: Sequence[float], up: bool
+) -> float:
     """Return a short number beyond the outer end of a bin, by at most a tenth of it.
 
-    ``other`` is the other end of the bin, and ``wanted`` are preferred ends, such as
-    thresholds. A probability stays above 0 and below 1, where log odds exist.
+    Of the preferred ends, such as thresholds, the nearest is taken if it is within
+    reach. A probability stays above 0 and below 1, where log odds exist.
     """
-    room = abs(end - other) / 10
+    room = abs(end - other_end) / 10
 
     if up:
         if end <= 1:
             room = min(room, (1 - end) / 2)
 
         farthest = end + room
-        within_reach = [cut for cut in wanted if end < cut <= farthest]
+        within_reach = [cut for cut in preferred_ends if end < cut <= farthest]
         farthest = min(within_reach, default=farthest)
 
-        # scores at a wanted number belong to the next bin
+        # scores at a preferred end belong to the next bin
         return shortest_decimal(end, farthest, open_above=bool(within_reach))
 
     if end >= 0:
         room = min(room, end / 2)
 
     farthest = end - room
-    within_reach = [cut for cut in wanted if farthest < cut <= end]
+    within_reach = [cut for cut in preferred_ends if farthest < cut <= end]
     return shortest_decimal(max(within_reach, default=farthest), end, down=True)
 
 

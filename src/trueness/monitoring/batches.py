@@ -17,13 +17,13 @@ from trueness._core.checks.errors import InputError
 from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
 from trueness.data.frames import panel, tally
-from trueness.monitoring.states import About
+from trueness.monitoring.states import WatchQuestion
 
 Counts = TypeVar("Counts", Tally, Panel)
 
 
 def count_batch(
-    about: About,
+    question: WatchQuestion,
     batch: tuple[Any, ...],
     columns: Mapping[str, Any],
     *,
@@ -32,14 +32,14 @@ def count_batch(
     """Return the counts of a batch: a tally, a panel of verdicts, or one per group."""
     counts: Any = batch[0] if len(batch) == 1 else None
     if not _is_counted(counts):
-        counts = _count_cases(about, batch, columns, scores_only=scores_only)
+        counts = _count_cases(question, batch, columns, scores_only=scores_only)
 
-    _check_groups(counts, about["by"])
-    if about["by"] is not None:
+    _check_groups(counts, question["by"])
+    if question["by"] is not None:
         return counts
 
     refuse(counts, "watch")
-    return _counts_of_judges(counts, about["judges"])
+    return _counts_of_judges(counts, question["judges"])
 
 
 def _is_counted(batch: object) -> bool:
@@ -50,7 +50,7 @@ def _is_counted(batch: object) -> bool:
 
 
 def _count_cases(
-    about: About,
+    question: WatchQuestion,
     batch: tuple[Any, ...],
     columns: Mapping[str, Any],
     *,
@@ -58,10 +58,10 @@ def _count_cases(
 ) -> Any:
     """Return the counts of labels and scores, or of the rows of a frame."""
     options: dict[str, Any] = {}
-    if about["by"] is not None:
-        options["by"] = about["by"]
+    if question["by"] is not None:
+        options["by"] = question["by"]
 
-    judges = about["judges"]
+    judges = question["judges"]
     if judges and len(batch) == 1:
         options["scores"] = judges
 

@@ -19,7 +19,7 @@ from scipy.special import betainc, betaincc, betaln, logsumexp, xlog1py, xlogy
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.solvers import bisect
-from trueness.monitoring.states import About, State
+from trueness.monitoring.states import State, WatchQuestion
 
 # bets of a confidence sequence: between nothing and nearly all
 _SEQUENCE_BETS = np.geomspace(0.005, 0.9, 24)
@@ -67,7 +67,9 @@ def best_bets(effect: Floats, standard_deviation: float, largest_loss: float) ->
     return np.asarray(np.minimum(unlimited, boldest), np.float64)
 
 
-def update_evidence(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
+def update_evidence(
+    question: WatchQuestion, state: State, gains: Floats
+) -> tuple[Floats, float]:
     """Return the log capital of each bet after a look, and the log evidence.
 
     Each row is a detector of its own. The evidence is the largest capital of a
@@ -85,7 +87,7 @@ def update_evidence(about: About, state: State, gains: Floats) -> tuple[Floats, 
         )
 
     n_bets = gains.shape[2]
-    with_new_stakes = np.logaddexp(before, log_stakes(about["metric"], n_bets))
+    with_new_stakes = np.logaddexp(before, log_stakes(question["metric"], n_bets))
     after = with_new_stakes + np.cumsum(gains, axis=0)
     n_detectors = after.shape[1]
     evidence = logsumexp(after, axis=2).max() - math.log(n_detectors)
@@ -146,15 +148,16 @@ def confidence_sequence(
     return float(lower), float(upper)
 
 
-def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
+def _proportion_evidence(
+    successes: float, cases: float, bound: Floats, side: Floats
+) -> Floats:
     """Return the log evidence that a proportion is below (side 1) or above a bound.
 
-    It mixes likelihood ratios over all proportions beyond the bound (Robbins 1970),
-    with ``k`` successes in ``n`` cases.
+    It mixes likelihood ratios over all proportions beyond the bound (Robbins 1970).
     """
-    failures = n - k
-    # the likelihood p^k (1 - p)^failures is the density of this beta distribution
-    alpha = k + 1.0
+    failures = cases - successes
+    # the likelihood p^successes (1 - p)^failures is the density of this distribution
+    alpha = successes + 1.0
     beta = failures + 1.0
     is_below = side > 0
     mass = np.where(is_below, betainc(alpha, beta, bound), betaincc(alpha, beta, bound))
@@ -163,7 +166,7 @@ def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Flo
     # beyond a bound of 0 or 1 there is no proportion on one side
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mixture = betaln(alpha, beta) + np.log(mass) - np.log(width)
-        evidence = log_mixture - xlogy(k, bound) - xlog1py(failures, -bound)
+        evidence = log_mixture - xlogy(successes, bound) - xlog1py(failures, -bound)
 
     return np.where(np.isnan(evidence), 0.0, evidence)
 

@@ -28,7 +28,7 @@ from trueness.monitoring.bets import (
     effects,
 )
 from trueness.monitoring.requirements import known_metric
-from trueness.monitoring.states import About, State
+from trueness.monitoring.states import State, WatchQuestion
 from trueness.threshold.rule import confusion
 
 _PARTS = 16  # of a look, over which its cases are distributed
@@ -37,6 +37,7 @@ _BLOCK_SIZE = 8  # cases of a block whose AUC is one number
 _MAX_BLOCKS = 256
 _PRIOR_CASES = 4.0  # the weight of the proportion of yes among verdicts in a guess
 _NEARBY = 0.05  # the distance of scores that count as near the watched one
+_MOST_IN_TABLE = 256  # numbers whose pairs are compared in one table
 
 
 class BatchLook(NamedTuple):
@@ -49,69 +50,69 @@ class BatchLook(NamedTuple):
     sums: Sums
 
 
-def watched_quantity(about: About, mean: float) -> float:
+def watched_quantity(question: WatchQuestion, mean: float) -> float:
     """Return the watched quantity that belongs to a mean of observations."""
-    low, high = (0.0, 1.0) if about["judges"] else _ends(about)
-    if about["metric"] == "f1":  # of J = tp / (tp + errors)
+    low, high = (0.0, 1.0) if question["judges"] else _ends(question)
+    if question["metric"] == "f1":  # of J = tp / (tp + errors)
         mean = 2 * mean / (1 + mean)
     return float(min(max(mean, low), high))
 
 
-def sequence_ends(about: About, sums: Sums) -> tuple[float, float]:
+def sequence_ends(question: WatchQuestion, sums: Sums) -> tuple[float, float]:
     """Return both ends of the confidence sequence of the watched quantity."""
     low, high = confidence_sequence(
-        sums, _ends(about), about["level"], is_proportion=_is_proportion(about)
+        sums, _ends(question), question["level"], is_proportion=_is_proportion(question)
     )
-    return watched_quantity(about, low), watched_quantity(about, high)
+    return watched_quantity(question, low), watched_quantity(question, high)
 
 
-def _ends(about: About) -> tuple[float, float]:
+def _ends(question: WatchQuestion) -> tuple[float, float]:
     """Return the smallest and the largest possible observation."""
-    if about["metric"] == "calibration" and about["near"] is None:
+    if question["metric"] == "calibration" and question["near"] is None:
         return -1.0, 1.0
-    return (-1.0, 2.0) if about["judges"] else (0.0, 1.0)
+    return (-1.0, 2.0) if question["judges"] else (0.0, 1.0)
 
 
-def _is_proportion(about: About) -> bool:
+def _is_proportion(question: WatchQuestion) -> bool:
     """Return whether observations are zero or one."""
-    return kind_of(about["metric"]).proportion or about["near"] is not None
+    return kind_of(question["metric"]).proportion or question["near"] is not None
 
 
-def _effects(about: About, state: State, n: float) -> Floats:
+def _effects(question: WatchQuestion, state: State, n: float) -> Floats:
     """Return the effect sizes to bet on, for looks of average size."""
     cases_per_look = (state["n"] + n) / (state["informative"] + 1)
-    return effects(about["mean_time"], max(cases_per_look, 1e-9), about["level"])
+    return effects(question["mean_time"], max(cases_per_look, 1e-9), question["level"])
 
 
-def _random(about: About, state: State, *stream: int) -> np.random.Generator:
+def _random(question: WatchQuestion, state: State, *stream: int) -> np.random.Generator:
     """Return the random generator of this look."""
-    return np.random.default_rng([about["rng"], state["looks"], *stream])
+    return np.random.default_rng([question["rng"], state["looks"], *stream])
 
 
 def _look_at_numbers(
-    about: About, state: State, values: Floats, counts: Floats
+    question: WatchQuestion, state: State, values: Floats, counts: Floats
 ) -> BatchLook:
     """Return the look at observations, each with its number of cases."""
     n = float(counts.sum())
-    effect = _effects(about, state, n)
+    effect = _effects(question, state, n)
     if not n:
         return BatchLook(np.zeros((1, 1, effect.size)), NO_SUMS)
 
-    low, high = _ends(about)
-    bound = float(about["bound"] or 0.0)
-    if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
+    low, high = _ends(question)
+    bound = float(question["bound"] or 0.0)
+    if question["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
         bound = bound / (2 - bound)
 
-    largest_loss = high - bound if about["side"] > 0 else bound - low
+    largest_loss = high - bound if question["side"] > 0 else bound - low
     # no variance around the bound is larger
     variance = (bound - low) * (high - bound)
-    if not _is_proportion(about):
+    if not _is_proportion(question):
         variance = _variance_so_far(state, bound, variance)
 
     # Waudby-Smith and Ramdas (2024); for zeros and ones these are likelihood ratios
     bets = best_bets(effect, math.sqrt(variance), largest_loss)
-    gain_of_value = np.log1p(np.outer(about["side"] * (bound - values), bets))
-    gains = _deal_to_parts(counts, _random(about, state, 1)) @ gain_of_value
+    gain_of_value = np.log1p(np.outer(question["side"] * (bound - values), bets))
+    gains = _deal_to_parts(counts, _random(question, state, 1)) @ gain_of_value
     sums = Sums(n, float(counts @ values), float(counts @ values**2))
 
     return BatchLook(gains[:, None, :], sums)
@@ -142,10 +143,12 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
     return dealt.reshape(n_parts, n_values).astype(np.float64)
 
 
-def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
+def _look_at_proportion(
+    question: WatchQuestion, state: State, tally: Tally
+) -> BatchLook:
     """Return the look at a metric that is a proportion of cases, such as recall."""
-    watched = metric(about["metric"])
-    cells = confusion(tally, about["threshold"]).cells
+    watched = metric(question["metric"])
+    cells = confusion(tally, question["threshold"]).cells
     counts = np.array([int(count) for count in cells], np.float64)
 
     # F1 is watched as J: true positives among these and the errors
@@ -158,35 +161,35 @@ def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
 
     successes = counts @ np.array(over)
     failures = counts @ np.array(under) - successes
-    return _look_at_zeros_and_ones(about, state, successes, failures)
+    return _look_at_zeros_and_ones(question, state, successes, failures)
 
 
-def _look_at_flagged(about: About, state: State, tally: Tally) -> BatchLook:
+def _look_at_flagged(question: WatchQuestion, state: State, tally: Tally) -> BatchLook:
     """Return the look at the proportion flagged, of cases with and without labels."""
     cases = tally.neg + tally.pos + tally.unknown
-    flags = tally.score >= about["threshold"]
+    flags = tally.score >= question["threshold"]
     return _look_at_zeros_and_ones(
-        about, state, cases[flags].sum(), cases[~flags].sum()
+        question, state, cases[flags].sum(), cases[~flags].sum()
     )
 
 
 def _look_at_zeros_and_ones(
-    about: About, state: State, ones: float, zeros: float
+    question: WatchQuestion, state: State, ones: float, zeros: float
 ) -> BatchLook:
     """Return the look at so many ones and zeros."""
     counts = np.array([ones, zeros], np.float64)
-    return _look_at_numbers(about, state, np.array([1.0, 0.0]), counts)
+    return _look_at_numbers(question, state, np.array([1.0, 0.0]), counts)
 
 
-def _look_at_brier(about: About, state: State, tally: Tally) -> BatchLook:
+def _look_at_brier(question: WatchQuestion, state: State, tally: Tally) -> BatchLook:
     """Return the look at the squared error of each case."""
     unit_scores(tally.score, "A Brier score", "Calibrate first.")
     squared_errors = np.concatenate([(1 - tally.score) ** 2, tally.score**2])
     counts = np.concatenate([tally.pos, tally.neg]) * 1.0
-    return _look_at_numbers(about, state, squared_errors, counts)
+    return _look_at_numbers(question, state, squared_errors, counts)
 
 
-def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
+def _look_at_auc(question: WatchQuestion, state: State, tally: Tally) -> BatchLook:
     """Return the look at the AUCs of random blocks of cases, which are independent.
 
     Blocks are small: many small bets are better than few that might lose everything.
@@ -199,12 +202,12 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
     n_labelled = tally.n_pos + tally.n_neg
     if not n_rarer or n_labelled < _BLOCK_SIZE:
         state["waiting"] = pack_counts(tally)
-        return _look_at_numbers(about, state, np.empty(0), np.empty(0))
+        return _look_at_numbers(question, state, np.empty(0), np.empty(0))
 
     state["waiting"] = None
 
     n_blocks = min(n_rarer, n_labelled // _BLOCK_SIZE, _MAX_BLOCKS)
-    rng = _random(about, state)
+    rng = _random(question, state)
     blocks_of_positives = np.array_split(_shuffled_rows(tally.pos, rng), n_blocks)
     blocks_of_negatives = np.array_split(_shuffled_rows(tally.neg, rng), n_blocks)
     areas = np.empty(n_blocks)
@@ -216,7 +219,7 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
         ahead_or_tied = np.searchsorted(negatives, positives, "right")
         areas[block] = 1.0 - np.mean(ahead + ahead_or_tied) / (2 * negatives.size)
 
-    return _look_at_numbers(about, state, areas, np.ones(n_blocks))
+    return _look_at_numbers(question, state, areas, np.ones(n_blocks))
 
 
 def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
@@ -226,10 +229,12 @@ def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
     return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
 
 
-def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
-    """Return the look at calibration: are positives more, or fewer, than expected?"""
+def _look_at_calibration(
+    question: WatchQuestion, state: State, tally: Tally
+) -> BatchLook:
+    """Return the look at whether positives are as many as their scores expect."""
     unit_scores(tally.score, "Calibration", "Calibrate first.")
-    near = about["near"]
+    near = question["near"]
     is_near = np.ones(tally.score.size, bool)
 
     if near is not None:
@@ -240,7 +245,7 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
     pos = tally.pos[is_near].astype(np.float64)
 
     n = float(neg.sum() + pos.sum())
-    effect = _effects(about, state, n)
+    effect = _effects(question, state, n)
     if not n:
         return BatchLook(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
 
@@ -283,7 +288,7 @@ def _calibration_gains(
     return np.concatenate(gains)
 
 
-def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
+def _look_at_scores(question: WatchQuestion, state: State, tally: Tally) -> BatchLook:
     """Return the look at the rank of each new score among all before it.
 
     Ranks become normal scores. While old and new scores are exchangeable, ranks with
@@ -293,14 +298,14 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     old = _scores_before(state, tally)
 
     # the order within a batch is unknown: a random one keeps the ranks exchangeable
-    rng = _random(about, state)
+    rng = _random(question, state)
     cases = tally.neg + tally.pos + tally.unknown
     new_scores = rng.permutation(np.repeat(tally.score, cases))
     old_counts = (old.neg + old.pos + old.unknown)[::-1].astype(np.float64)
     rank = ranks_among(old.score[::-1], old_counts, new_scores, rng)
 
     n = float(new_scores.size)
-    effect = _effects(about, state, n)
+    effect = _effects(question, state, n)
     normal_scores = ndtri(np.clip(rank, 1e-12, 1 - 1e-12))
     parts = np.array_split(normal_scores, _PARTS)
     gains = np.array([score_gains(scores_of_part, effect) for scores_of_part in parts])
@@ -344,45 +349,47 @@ def ranks_among(
     Ties are broken at random. ``scores`` are the distinct old scores, ascending, and
     ``counts`` their numbers of cases.
     """
-    old_below = np.concatenate([[0.0], np.cumsum(counts)])
-    left = np.searchsorted(scores, new_scores, "left")
-    right = np.searchsorted(scores, new_scores, "right")
+    running_counts = np.concatenate([[0.0], np.cumsum(counts)])
+    old_below = running_counts[np.searchsorted(scores, new_scores, "left")]
+    old_not_above = running_counts[np.searchsorted(scores, new_scores, "right")]
     new_below, new_ties = _count_earlier(new_scores)
 
-    n = old_below[-1] + np.arange(new_scores.size) + 1
-    ties = new_ties + old_below[right] - old_below[left]
-    rank = old_below[left] + new_below + rng.random(new_scores.size) * (ties + 1)
+    # the new score is one of the cases that it is ranked among
+    n_so_far = running_counts[-1] + np.arange(new_scores.size) + 1
+    ties = new_ties + old_not_above - old_below
+    rank = old_below + new_below + rng.random(new_scores.size) * (ties + 1)
 
-    return np.asarray(rank / n, np.float64)
+    return np.asarray(rank / n_so_far, np.float64)
 
 
-def _count_earlier(x: Floats) -> tuple[Floats, Floats]:
+def _count_earlier(numbers: Floats) -> tuple[Floats, Floats]:
     """Return, for each number, how many before it are smaller, and how many equal.
 
     Long arrays are divided: each half counts itself, then the first in the second.
     """
-    if x.size <= 256:
-        is_before = np.tri(x.size, k=-1, dtype=bool)
-        smaller = (is_before & (x[None, :] < x[:, None])).sum(axis=1)
-        equal = (is_before & (x[None, :] == x[:, None])).sum(axis=1)
+    # a table of all pairs is faster for few numbers
+    if numbers.size <= _MOST_IN_TABLE:
+        is_before = np.tri(numbers.size, k=-1, dtype=bool)
+        smaller = (is_before & (numbers[None, :] < numbers[:, None])).sum(axis=1)
+        equal = (is_before & (numbers[None, :] == numbers[:, None])).sum(axis=1)
         return smaller.astype(np.float64), equal.astype(np.float64)
 
-    half = x.size // 2
-    first_half = np.sort(x[:half])
-    second_half = x[half:]
-    left = np.searchsorted(first_half, second_half, "left")
-    right = np.searchsorted(first_half, second_half, "right")
-    first_smaller, first_equal = _count_earlier(x[:half])
+    half = numbers.size // 2
+    first_half = np.sort(numbers[:half])
+    second_half = numbers[half:]
+    smaller_in_first = np.searchsorted(first_half, second_half, "left")
+    not_larger_in_first = np.searchsorted(first_half, second_half, "right")
+    first_smaller, first_equal = _count_earlier(numbers[:half])
     second_smaller, second_equal = _count_earlier(second_half)
 
     return (
-        np.append(first_smaller, second_smaller + left),
-        np.append(first_equal, second_equal + right - left),
+        np.append(first_smaller, second_smaller + smaller_in_first),
+        np.append(first_equal, second_equal + not_larger_in_first - smaller_in_first),
     )
 
 
 def _look_at_judges(
-    about: About, state: State, panel: Panel, name: str | None, late: bool
+    question: WatchQuestion, state: State, panel: Panel, name: str | None, late: bool
 ) -> BatchLook:
     """Return the look at a rate from judges that err, corrected by a few labels.
 
@@ -398,13 +405,13 @@ def _look_at_judges(
 
     if n_usable and panel.n_pos + panel.n_neg:
         unlabelled = [patterns for _, patterns in queue[:n_usable]]
-        corrected = _corrected_labels(about, state, panel, unlabelled)
+        corrected = _corrected_labels(question, state, panel, unlabelled)
         queue = queue[n_usable:]
 
     state["waiting"] = [batch for batch in queue if batch[1]] or None
 
-    by_judges = _look_at_numbers(about, state, corrected, np.ones(corrected.size))
-    labels_alone: About = {**about, "judges": [], "metric": "accuracy"}
+    by_judges = _look_at_numbers(question, state, corrected, np.ones(corrected.size))
+    labels_alone: WatchQuestion = {**question, "judges": [], "metric": "accuracy"}
     by_labels = _look_at_zeros_and_ones(labels_alone, state, panel.n_pos, panel.n_neg)
     _remember_labels(state, panel)
 
@@ -456,7 +463,7 @@ def _pad_parts(gains: Floats, n_parts: int) -> Floats:
 
 
 def _corrected_labels(
-    about: About, state: State, panel: Panel, unlabelled: list[Any]
+    question: WatchQuestion, state: State, panel: Panel, unlabelled: list[Any]
 ) -> Floats:
     r"""Return the corrected label of each labelled case.
 
@@ -465,7 +472,7 @@ def _corrected_labels(
     .. math:: u = y - f(x) + \frac{1}{m + 1} \sum_{i=0}^{m} f(x_i)
     """
     # the order within a batch is unknown: unlabelled cases are assigned at random
-    rng = _random(about, state)
+    rng = _random(question, state)
     guess = _guesses(panel.rows, _patterns(panel), state["labels"])
     labels = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
     guesses = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])

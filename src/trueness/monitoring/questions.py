@@ -22,7 +22,7 @@ from trueness.monitoring.batches import pack_counts
 from trueness.monitoring.detectors import kind_of
 from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, requirement
-from trueness.monitoring.states import About, State, read_state
+from trueness.monitoring.states import State, WatchQuestion, read_state
 from trueness.monitoring.watching import Watch
 from trueness.threshold.rule import Rule, RuleOrThreshold, rule_of
 
@@ -135,7 +135,7 @@ def watch(
     if threshold is not None:
         threshold = _one_threshold(threshold)
 
-    about: About = {
+    question: WatchQuestion = {
         "metric": metric,
         "threshold": threshold,
         "side": 1,
@@ -152,13 +152,13 @@ def watch(
 
     if kind.bound:
         margin = _options.real_number(margin, "margin")
-        side, bound = _read_bound(about, at_least, at_most, baseline, margin)
-        about["side"] = side
-        about["bound"] = bound
+        side, bound = _read_bound(question, at_least, at_most, baseline, margin)
+        question["side"] = side
+        question["bound"] = bound
     elif at_least is not None or at_most is not None:
         raise InputError(f"A watch on {metric} has no bound; leave it out.")
 
-    new_watch = Watch(about)
+    new_watch = Watch(question)
 
     if metric == "scores" and baseline is not None and baseline.n:
         new_watch.content["state"]["baseline"] = pack_counts(baseline)
@@ -275,10 +275,10 @@ def _watch_of_file(content: dict[str, Any]) -> Watch:
 
 def _check_question(watch: Watch) -> Watch:
     """Return the watch; raise an error if it cannot work as stated."""
-    about: About = watch.content["about"]
+    question: WatchQuestion = watch.content["about"]
     state: State = watch.content["state"]
-    metric = about["metric"]
-    has_judges = bool(about["judges"])
+    metric = question["metric"]
+    has_judges = bool(question["judges"])
     kind = kind_of(metric)
 
     if (metric == "prevalence") != has_judges:
@@ -289,27 +289,27 @@ def _check_question(watch: Watch) -> Watch:
             example=["a", "b"],
         )
 
-    if kind.proportion and about["threshold"] is None:
+    if kind.proportion and question["threshold"] is None:
         raise InputError(
             f"{metric} needs a threshold: which scores are flagged?",
             option="threshold",
             example=0.5,
         )
 
-    if metric == "scores" and about["by"] is not None:
+    if metric == "scores" and question["by"] is not None:
         raise InputError("Begin a watch for each group, with its own baseline.")
     if metric == "scores" and state["baseline"] is None:
         raise InputError("A watch on scores needs a baseline to compare with.")
 
     waiting = state["waiting"]
     of_other_kind = waiting is not None and isinstance(waiting, list) != has_judges
-    if of_other_kind or kind.bound != (about["bound"] is not None):
-        raise InputError(f"the state does not belong to a watch on {metric}.")
+    if of_other_kind or kind.bound != (question["bound"] is not None):
+        raise InputError(f"the state is not that of a watch on {metric}.")
     return watch
 
 
 def _read_bound(
-    about: About,
+    question: WatchQuestion,
     at_least: float | None,
     at_most: float | None,
     baseline: Tally | None,
@@ -322,11 +322,11 @@ def _read_bound(
         return 1, _options.fraction(at_least, "at_least", ends="[]")
     if baseline is None:
         return -1, _options.fraction(at_most, "at_most", ends="[]")
-    if about["metric"] == "prevalence":
+    if question["metric"] == "prevalence":
         raise InputError("A rate from judges is watched with at_least or at_most.")
 
-    metric = about["metric"]
-    threshold = about["threshold"]
+    metric = question["metric"]
+    threshold = question["threshold"]
 
     # the flagged proportion of all cases, with a label or without
     if metric == "flagged_rate":
@@ -337,7 +337,7 @@ def _read_bound(
             metric, threshold=threshold, not_worse_than="baseline", margin=margin
         )
     )
-    interval = one_sided_interval(metric, baseline, threshold)(1 - about["level"])
+    interval = one_sided_interval(metric, baseline, threshold)(1 - question["level"])
 
     if as_requirement.lower_is_better:
         return -1, min(interval.high + margin, 1.0)

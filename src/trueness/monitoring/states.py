@@ -20,7 +20,7 @@ from trueness.data.storage import read_columns, write_columns
 from trueness.monitoring.state_shapes import NUMBERS_OF_LOOK, first_misshapen
 
 
-class About(TypedDict):
+class WatchQuestion(TypedDict):
     """The question of a watch, in the form of JSON."""
 
     metric: str

@@ -36,7 +36,7 @@ from trueness.monitoring.detectors import (
     watched_quantity,
 )
 from trueness.monitoring.state_shapes import LARGEST_LOG_EVIDENCE
-from trueness.monitoring.states import About, State, write_state
+from trueness.monitoring.states import State, WatchQuestion, write_state
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, prefix
 
 _MAX_ROWS = 2000  # of the history
@@ -95,7 +95,7 @@ class Watch:
     ``groups`` holds the watch of each group, in order of appearance.
     """
 
-    _about: About
+    _question: WatchQuestion
     _state: State = field(default_factory=_new_state)
     groups: dict[str, Watch] = field(default_factory=dict)
 
@@ -123,45 +123,45 @@ class Watch:
     @property
     def what(self) -> str:
         """Return the watched quantity and its bound, as text."""
-        about = self._about
-        text = about["metric"]
-        if about["bound"] is not None:
-            sign = ">=" if about["side"] > 0 else "<="
-            text += f" {sign} {about['bound']:.4g}"
-            if about["threshold"] is not None:
-                text += f" at {about['threshold']:g}"
-        elif about["near"] is not None:
-            text += f" near {about['near']:g}"
+        question = self._question
+        text = question["metric"]
+        if question["bound"] is not None:
+            sign = ">=" if question["side"] > 0 else "<="
+            text += f" {sign} {question['bound']:.4g}"
+            if question["threshold"] is not None:
+                text += f" at {question['threshold']:g}"
+        elif question["near"] is not None:
+            text += f" near {question['near']:g}"
 
-        if about["by"]:
-            text += f" by {about['by']}"
+        if question["by"]:
+            text += f" by {question['by']}"
 
         return text
 
     @property
     def bound(self) -> float | None:
         """Return the bound; None if there is none."""
-        return self._about["bound"]
+        return self._question["bound"]
 
     @property
     def judges(self) -> tuple[str, ...]:
         """Return the columns of verdicts, for a rate from judges."""
-        return tuple(self._about["judges"])
+        return tuple(self._question["judges"])
 
     @property
     def by(self) -> str | None:
         """Return the column of the groups; None without groups."""
-        return self._about["by"]
+        return self._question["by"]
 
     @property
     def columns(self) -> dict[str, Any]:
         """Return the columns in which the command line found the cases of a file."""
-        return self._about["columns"]
+        return self._question["columns"]
 
     @property
     def alarm_at(self) -> float:
         """Return the evidence of an alarm: the mean looks until a false alarm."""
-        return float(self._about["mean_time"])
+        return float(self._question["mean_time"])
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -230,8 +230,8 @@ class Watch:
             return None
 
         gains = np.array([row["gains"] for row in recent])
-        stakes = log_stakes(self._about["metric"], gains.shape[1])
-        looks = change_point(gains, stakes, self._about["level"])
+        stakes = log_stakes(self._question["metric"], gains.shape[1])
+        looks = change_point(gains, stakes, self._question["level"])
 
         # the sums of all cases from each look on
         sums_of_looks = np.array([row["sums"] for row in recent])
@@ -243,7 +243,7 @@ class Watch:
         low_ends = []
         high_ends = []
         for sums in sums_since[looks.first : looks.last + 1].tolist():
-            low, high = sequence_ends(self._about, Sums(*sums))
+            low, high = sequence_ends(self._question, Sums(*sums))
             low_ends.append(low)
             high_ends.append(high)
 
@@ -252,7 +252,7 @@ class Watch:
             most_likely=str(recent[looks.likely]["name"]),
             first=str(recent[looks.first]["name"]),
             last=str(recent[looks.last]["name"]),
-            value=watched_quantity(self._about, total / cases),
+            value=watched_quantity(self._question, total / cases),
             low=min(low_ends),
             high=max(high_ends),
         )
@@ -328,8 +328,10 @@ class Watch:
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
 
-        kind = kind_of(self._about["metric"])
-        counts = count_batch(self._about, batch, columns, scores_only=not kind.labels)
+        kind = kind_of(self._question["metric"])
+        counts = count_batch(
+            self._question, batch, columns, scores_only=not kind.labels
+        )
         if self.by is None:
             self._look_at(counts, kind, name)
         else:
@@ -351,10 +353,10 @@ class Watch:
         if new_counts is not None and is_informative:
             if self.judges:
                 look = kind.look(
-                    self._about, self._state, new_counts, name, counted_before
+                    self._question, self._state, new_counts, name, counted_before
                 )
             else:
-                look = kind.look(self._about, self._state, new_counts)
+                look = kind.look(self._question, self._state, new_counts)
             self._count_look(look, name)
 
         if name is not None:
@@ -382,7 +384,7 @@ class Watch:
         if group in self.groups:
             return self.groups[group]
 
-        named = self._about["named"]
+        named = self._question["named"]
         if named is not None and group not in named:
             raise InputError(
                 f"This watch covers the groups {', '.join(named)}; found {group!r}. "
@@ -393,11 +395,11 @@ class Watch:
         # for any number of groups
         k = len(self.groups) + 1
         parts = k * (k + 1) if named is None else len(named)
-        about = self._about.copy()
-        about["by"] = None
-        about["named"] = None
-        about["mean_time"] = self.alarm_at * parts
-        self.groups[group] = Watch(about)
+        question = self._question.copy()
+        question["by"] = None
+        question["named"] = None
+        question["mean_time"] = self.alarm_at * parts
+        self.groups[group] = Watch(question)
 
         return self.groups[group]
 
@@ -408,7 +410,7 @@ class Watch:
     def _count_look(self, look: BatchLook, name: str | None) -> None:
         """Update the evidence by a look, and add a row to the history."""
         state = self._state
-        log_m, log_evidence = update_evidence(self._about, state, look.gains)
+        log_m, log_evidence = update_evidence(self._question, state, look.gains)
         # a miss of the bound 1 gives infinite evidence, which JSON cannot hold
         log_evidence = min(log_evidence, LARGEST_LOG_EVIDENCE)
         state["log_m"] = log_m.tolist()
@@ -449,10 +451,14 @@ class Watch:
         """Add a row to the history; a long history loses every second old row."""
         state = self._state
         so_far = Sums(state["n"], state["total"], state["squares"])
-        low, high = sequence_ends(self._about, so_far)
-        batch = watched_quantity(self._about, sums.total / sums.n) if sums.n else None
+        low, high = sequence_ends(self._question, so_far)
+        batch = (
+            watched_quantity(self._question, sums.total / sums.n) if sums.n else None
+        )
         value = (
-            watched_quantity(self._about, so_far.total / so_far.n) if so_far.n else None
+            watched_quantity(self._question, so_far.total / so_far.n)
+            if so_far.n
+            else None
         )
         row = {
             "look": state["looks"],
@@ -479,13 +485,13 @@ class Watch:
         watches = self.groups or {"": self}
         verdicts = [watch._verdict(group) for group, watch in watches.items()]
         note = f"False alarms occur at most once in {self.alarm_at:,.0f} looks."
-        return Check.of(verdicts, self._about["level"], "none", [note])
+        return Check.of(verdicts, self._question["level"], "none", [note])
 
     def _verdict(self, group: str) -> Verdict:
         """Return the status of this watch as the verdict of a gate."""
         bound = math.nan if self.bound is None else self.bound
 
-        if self._about["side"] > 0:
+        if self._question["side"] > 0:
             is_good = self.low > bound
         else:
             is_good = self.high < bound
@@ -560,7 +566,7 @@ class Watch:
     def content(self) -> dict[str, Any]:
         """Return the content of the file of this watch: its question and its state."""
         return {
-            "about": self._about,
+            "about": self._question,
             "state": self._state,
             "groups": {group: watch.content for group, watch in self.groups.items()},
         }
