@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import trueness
 from app.conftest import running
 from trueness._core.numbers import percent
-from trueness.app import jobs, session
+from trueness.app import counting, jobs, session
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
 from trueness.findings.notes import say
@@ -248,7 +248,7 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     problems = server.json("/check", **query)["problems"]
     assert problems["weight"].startswith("Weight is for cases with labels")
     assert 'id="weight"' in server.get("/look", **query).text  # to be taken back
-    monkeypatch.setattr(session, "MOST_ROWS", 100)
+    monkeypatch.setattr(counting, "MOST_ROWS", 100)
     text = server.section("summary", file="given", label="y", column="a")
     assert "which take no weights or clusters; found 400 rows" in text
 
@@ -660,8 +660,8 @@ def test_hostile_names_come_through_a_real_shell(hostile, elsewhere, tmp_path):
 
 
 def test_a_large_file_is_counted_in_bins_with_bounded_memory(small, monkeypatch):
-    monkeypatch.setattr(session, "MOST_ROWS", 100)
-    monkeypatch.setattr(session, "BINS", 50)
+    monkeypatch.setattr(counting, "MOST_ROWS", 100)
+    monkeypatch.setattr(counting, "BINS", 50)
     with running(small) as server:
         page = server.ask("/look?file=given").text
         assert 'data-section="scale"' in page

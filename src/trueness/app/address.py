@@ -1,13 +1,12 @@
-"""What does an address ask for? Columns of a file, and what is wanted of them.
+"""Addresses of the page: the columns of a file, and what is wanted of them.
 
-Whatever is left open is guessed, as the command line guesses; what cannot be read is a
-problem, and is said where it was typed.
+What cannot be read is a problem, which is shown where it was typed. Columns that are
+left open are guessed in ``guessed_columns``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar, final
@@ -20,34 +19,18 @@ from trueness._core.checks.options import fraction, real_number
 from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
-    choose,
-    looks_counted,
     read_share,
 )
-from trueness.cli._long_files import refuse_long_file
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli.judge import (
-    as_wide,
-    data_of_judges,
     guess_judges,
     guess_votes,
-    in_log,
-    repeats_in_log,
 )
 from trueness.cli.leaves import guess_node
 from trueness.data.column_roles import (
-    COUNT_NAMES,
-    NODE_NAMES,
     Guess,
-    count_column,
-    find_label,
-    has_no_label,
-    is_score,
     several_scores,
 )
 from trueness.data.data_tables import DataTable
-from trueness.data.engines import quoted
-from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.request import Cost, Request
 from trueness.metrics.grammar import constraint, metric
@@ -459,329 +442,10 @@ def _read_constraint(text: str, by: str | None) -> None:
         constraint(text)
 
 
-# ---- guess what was left open
-
-
-@final
-@dataclass(frozen=True)
-class CompleteData:
-    """The columns of an address with those that were guessed, or what hinders it."""
-
-    data: DataChoice
-    chosen: Request | None
-    problems: Mapping[str, str]
-
-
-def complete(data: DataChoice) -> CompleteData:
-    """Guess what was left open; without ``chosen``, and a problem, where one cannot."""
-    with data.file.held():  # guessing reads some rows
-        guessed = _with_guesses(data)
-        kind = KINDS[guessed.kind]
-        try:
-            _check_columns(guessed)
-            chosen = _chosen_columns(guessed, kind.guess)
-        except InputError as err:
-            problems = {marked_field(err, kind.option): page_text(err)}
-            with suppress(InputError):  # the label may be clear all the same
-                label = _chosen_columns(guessed, lambda *_: ()).label
-                columns = replace(guessed.columns, label=label)
-                guessed = replace(guessed, columns=columns)
-            return CompleteData(guessed, None, problems)
-
-    if kind.has_labels:
-        guessed = _with_kind_of_scores(guessed, chosen)
-
-    if not guessed.is_long:  # in the order of the file: one choice has one address
-        in_order = tuple(c for c in data.file.source.types if c in chosen.scores)
-        chosen = replace(chosen, scores=in_order)
-
-    return CompleteData(_with_chosen(guessed, chosen), chosen, {})
-
-
-def _with_kind_of_scores(data: DataChoice, chosen: Request) -> DataChoice:
-    """Tell scores from the verdicts of tests, which have no threshold to choose."""
-    table = data.file.source.table
-    with data.file.held():
-        any_score = any(is_score(table, column) for column in chosen.scores)
-    return replace(data, kind="scores" if any_score else "verified")
-
-
-def _with_chosen(data: DataChoice, chosen: Request) -> DataChoice:
-    """Name the columns that were chosen, as an address would name them."""
-    columns = replace(
-        data.columns,
-        label=chosen.label or data.columns.label,
-        scores=data.columns.scores if data.is_long else chosen.scores,
-        count=chosen.count or NOTHING,
-    )
-    has_systems = data.kind in ("judges", "systems")
-    verdicts = replace(data.verdicts, system=chosen.by if has_systems else None)
-
-    return replace(data, columns=columns, verdicts=verdicts)
-
-
-def _with_guesses(data: DataChoice) -> DataChoice:
-    """Guess what the columns are, and which of them count, weigh and explain."""
-    source = data.file.source
-    is_log = bool(data.file.judges)
-    kind = data.kind or ("systems" if is_log else guess_kind(source))
-    if kind == "alone" and data.columns.label:
-        kind = "scores"
-
-    if kind == "systems":
-        verdicts = replace(
-            data.verdicts,
-            item=data.verdicts.item or _guess_in_log(data.file, ITEM, ITEMS),
-            system=data.verdicts.system or _guess_in_log(data.file, SYSTEM, SYSTEMS),
-        )
-        return replace(data, kind=kind, verdicts=verdicts)
-
-    columns = data.columns
-    count = columns.count
-    if not count and not KINDS[kind].has_labels:
-        count = looks_counted(source, replace(columns, weight=None))
-
-    taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
-    weight = columns.weight
-    if KINDS[kind].has_labels and weight is None:
-        weight = _guess_weight(source, taken)
-
-    rule = NOTHING
-    if kind == "leaves":
-        rule = data.verdicts.rule or _guess_rule(source, taken)
-
-    return replace(
-        data,
-        kind=kind,
-        columns=replace(columns, count=count, weight=weight or NOTHING),
-        verdicts=replace(data.verdicts, rule=rule),
-    )
-
-
-def _guess_rule(source: Source, taken: set[str | None]) -> str:
-    """Return the column that says in words what a leaf is, if there is one."""
-    for name in named_like(source.table, ("rule",)):
-        if name not in taken:
-            return name
-    return NOTHING
-
-
-def _guess_in_log(file: DataFile, of_log: str, names: tuple[str, ...]) -> str | None:
-    """Return the column of a log, or the one of a table that is called like it."""
-    if file.judges:
-        return in_log(file.source, of_log)
-    return next(iter(named_like(file.source.table, names)), None)
-
-
-def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
-    """Choose the columns as the command does that answers about such a file."""
-    if data.kind == "judges":
-        return _columns_of_judges(data, guess)
-    if data.kind == "systems":
-        return _columns_of_attempts(data, guess)
-
-    columns = data.columns
-    kind = KINDS[data.kind]
-    of_scores = kind.has_labels
-    chosen = choose(
-        data.file.source,
-        replace(
-            columns,
-            count=column_or_none(columns.count),
-            weight=column_or_none(columns.weight),
-            cluster=column_or_none(columns.cluster),
-            missing_scores=columns.missing_scores if of_scores else None,
-        ),
-        option=kind.option,
-        guess=guess,
-        needs_label=data.kind not in ("tests", "alone"),
-    )
-
-    if of_scores and not columns.count:
-        others = (chosen.by, chosen.weight, chosen.cluster)
-        table = data.file.source.table
-        count = count_column(table, chosen.label, chosen.scores, others)
-        chosen = replace(chosen, count=count)
-
-    if of_scores:
-        refuse_long_file(data.file.source, chosen)
-
-    return chosen
-
-
-def _check_columns(data: DataChoice) -> None:
-    """Refuse weights where cases are counted whole, and a rule that is not there."""
-    if not KINDS[data.kind].has_labels:
-        for name in data.design_columns:
-            raise InputError(
-                f"{FIELDS[name]} is for cases with labels; here they are counted one "
-                f"by one. Choose {WITHOUT[name]!r} there.",
-                option=name,
-            )
-
-    known(data.file.source, column_or_none(data.verdicts.rule), "--rule")
-
-
-@final
-@dataclass(frozen=True)
-class WideTable:
-    """Verdicts as a table with a row per answer, and what its columns are."""
-
-    source: Source
-    judges: tuple[str, ...]
-    item: str | None
-    system: str | None
-
-
-def wide_table(data: DataChoice) -> WideTable:
-    """Make a table with a row per answer of verdicts, which may have a row each."""
-    verdicts = data.verdicts
-
-    if data.is_long and len(data.columns.scores) != 1:
-        raise InputError(
-            "Which column holds the names of the judges?",
-            option="judge",
-            choices=data.file.source.types,
-        )
-
-    if data.is_long and verdicts.item is None:
-        raise InputError(
-            "Which column names what was judged?",
-            option="item",
-            choices=data.file.source.types,
-        )
-
-    with data.file.held():
-        source, judges, item, system = as_wide(
-            data.file.source,
-            data.file.judges,
-            data.columns.scores,
-            verdicts.verdict,
-            verdicts.item,
-            verdicts.system,
-            column_or_none(data.columns.label),
-        )
-
-    return WideTable(source, judges, item, system)
-
-
-def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
-    """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
-    columns = data.columns
-    if columns.label is None:
-        raise InputError(
-            "Which column holds the labels? Where there are none, choose "
-            f"{NO_LABELS!r} there.",
-            option="label",
-            choices=data.file.source.types,
-        )
-
-    label = column_or_none(columns.label)
-    known(data.file.source, label, "--label")
-    count = column_or_none(columns.count)
-    wide = wide_table(data)
-    taken = {label, count, wide.item, wide.system}
-    file_data = data_of_judges(
-        wide.source,
-        wide.judges or guess(wide.source.table, taken),
-        label,
-        columns.positive or data.verdicts.positive_verdict,
-        count,
-        wide.system,
-        DEFAULT_LEVEL,
-        0,
-        repeats_in_log(wide.source, data.file.judges),
-    )
-
-    if label is not None and data.verdicts.labelled is None:
-        raise InputError(
-            "Were the labelled cases chosen at random, by the verdicts of the judges, "
-            "or by their true label? The data do not show it.",
-            option="labelled",
-            choices=LABELLED,
-        )
-
-    return file_data.request
-
-
-def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
-    """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
-    source = data.file.source
-    if data.verdicts.item is None:
-        raise InputError(
-            "Which column names what was tried?",
-            option="item",
-            choices=source.types,
-        )
-
-    passed = data.columns.scores or data.file.judges[:1] or guess(source.table, set())
-    if len(passed) != 1:
-        raise InputError(
-            "Which column says what passed?",
-            option="passed",
-            choices=source.types,
-        )
-
-    system = column_or_none(data.verdicts.system)
-    known(source, data.verdicts.item, "--item")
-    known(source, passed[0], "--passed")
-    known(source, system, "--system")
-
-    return Request(scores=tuple(passed), by=system)
-
-
 def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first column that has one of these names, if there is one."""
     matching = [column for column in table.kinds if column.lower() in names]
     return tuple(matching[:1])
-
-
-def guess_kind(source: Source) -> str:
-    """Return the kind of data: scores, labelled or not, tests, leaves or attempts."""
-    names = {c.lower() for c in source.types}
-    if names & {*PASSED} and names & {*ITEMS}:
-        return "systems"
-
-    real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
-    if not real and names & set(NODE_NAMES):
-        return "leaves"
-    if has_no_label(source.table, set()):
-        return "alone" if real else "scores"
-    if real or _has_label(source.table):
-        return "scores"
-
-    counted = {c for c in source.types if c.lower() in COUNT_NAMES}
-    try:
-        guess_votes(source.table, {*counted})
-    except InputError:
-        return "scores"
-
-    return "tests"
-
-
-def _has_label(table: DataTable) -> bool:
-    """Return whether one column is beyond doubt that of the labels."""
-    try:
-        find_label(table, set())
-    except InputError:
-        return False
-    return True
-
-
-def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
-    """Return the column that is called like weights, and can hold them."""
-    for name, kind in source.types.items():
-        is_number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
-        is_called_so = name.lower() in WEIGHT_NAMES and name not in taken
-        if not is_called_so or not is_number:
-            continue
-
-        ((smallest,),) = source.rows.aggregate(f"min({quoted(name)})").fetchall()
-        if smallest is not None and smallest >= 0:
-            return name
-        return None
-
-    return None
 
 
 def marked_field(error: InputError | NotEnoughCases, default: str) -> str:

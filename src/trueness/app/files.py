@@ -33,6 +33,7 @@ from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
 
 FIRST_ROWS = 8
+SHOWN_LETTERS = 60  # of a cell
 # what is read to say what each column could be
 MAX_LOOKED_ROWS = 10_000
 MAX_LOOKED_COLUMNS = 60
@@ -127,7 +128,7 @@ class DataFile:
 
     @property
     def source(self) -> Source:
-        """Return what it holds: a table, or the log of an evaluation as one.
+        """Return what the file holds: a table, or the log of an evaluation as one.
 
         How the file was understood is told to everyone who reads it, not only to the
         first one, who opened it.
@@ -149,12 +150,19 @@ class DataFile:
     @cached_property
     def first_rows(self) -> list[tuple[str, ...]]:
         """Return the beginnings of the first rows as text."""
+        # a letter more than is shown tells that there is more
         cells = ", ".join(
-            f"left(CAST({quoted(c)} AS VARCHAR), 61)" for c in self.source.types
+            f"left(CAST({quoted(column)} AS VARCHAR), {SHOWN_LETTERS + 1})"
+            for column in self.source.types
         )
         with self.held():
             rows = self.source.rows.limit(FIRST_ROWS).select(cells).fetchall()
-        return [tuple("" if v is None else shown(v, 60) for v in row) for row in rows]
+
+        texts = []
+        for row in rows:
+            row_texts = ["" if v is None else shown(v, SHOWN_LETTERS) for v in row]
+            texts.append(tuple(row_texts))
+        return texts
 
     @cached_property
     def looked(self) -> Look:
@@ -434,7 +442,7 @@ def last_part(name: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Keep of a name what can be the name of a file, in a folder of its own.
+    """Return what of a name can be the name of a file, in a folder of its own.
 
     >>> safe_name("../../etc/passwd"), safe_name("a b<c>.csv"), safe_name("")
     ('passwd', 'a b_c_.csv', 'upload.csv')

@@ -23,7 +23,7 @@ from starlette.datastructures import QueryParams
 
 from trueness import __version__
 from trueness._core.figures import Curves, Line, TitledFigure
-from trueness.app import session
+from trueness.app import counting
 from trueness.app.address import (
     DEFAULT_CALIBRATOR,
     DROP,
@@ -35,9 +35,9 @@ from trueness.app.address import (
     Address,
     TypedGoal,
     column_or_none,
-    wide_table,
 )
 from trueness.app.files import Files
+from trueness.app.guessed_columns import wide_table
 from trueness.app.session import COMBINER, MAP, REPORT, combines
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import as_votes
@@ -143,7 +143,7 @@ def sections_of(address: Address) -> list[str]:
     if address.kind != "scores":
         return ["nogold" if address.kind == "tests" else address.kind]
 
-    in_bins = address.file.rows > session.MOST_ROWS
+    in_bins = address.file.rows > counting.MOST_ROWS
     is_alone = len(address.columns) < 2
     has_no_groups = address.data.columns.by is None
     left_out = {
@@ -195,7 +195,7 @@ def _own(name: str) -> str | None:
 
 
 def static(name: str) -> str:
-    """Give a style or a script: those of the report, and those of the workbench."""
+    """Return a style or a script: those of the report, and those of the workbench."""
     return _own(name) or file_of(name)
 
 
@@ -372,12 +372,11 @@ def _figure_png(figure: Figure) -> bytes:
         columns = {data.x.name: np.array([x]), data.y.name: np.array([y])}
         data = replace(data, dots=(Line("threshold", columns),))
 
-    written = BytesIO()
-    printed(TitledFigure(data, figure.title, figure.note)).savefig(
-        written, format="png", dpi=PRINT_DPI
-    )
+    image = BytesIO()
+    print_figure = printed(TitledFigure(data, figure.title, figure.note))
+    print_figure.savefig(image, format="png", dpi=PRINT_DPI)
 
-    return written.getvalue()
+    return image.getvalue()
 
 
 # lines that give the same elsewhere
@@ -488,30 +487,33 @@ def _column_options(
 def _command_line(
     command: str, address: Address, options: Mapping[str, Option], *end: str
 ) -> str:
-    """Write a command; a value that looks like an option is joined to its own."""
-    parts = ["trueness", command, address.file.typed]
-    for option, value in options.items():
-        for one in value if isinstance(value, tuple) else (value,):
-            if one in (None, ""):
+    """Return a command as it is typed, with ``end`` behind its options."""
+    words = ["trueness", command, address.file.typed]
+    for option, option_values in options.items():
+        # an option is repeated for each of its values
+        values = option_values if isinstance(option_values, tuple) else (option_values,)
+        for value in values:
+            if value in (None, ""):
                 continue
-            if str(one).startswith("-"):
-                parts.append(f"--{option}={one}")
+            if str(value).startswith("-"):
+                # what looks like an option is joined to its own
+                words.append(f"--{option}={value}")
             else:
-                parts += [f"--{option}", str(one)]
+                words += [f"--{option}", str(value)]
 
-    return shlex.join([*parts, *end])
+    return shlex.join([*words, *end])
 
 
 def _call(name: str, data: str, **options: Any) -> str:
-    """Write a call of the library; options that say nothing are left out."""
+    """Return a call of the library as text, without options that say nothing."""
     arguments = [data] if data else []
     for option, value in options.items():
         if value in (None, (), [], ""):
             continue
-        # a range of prevalences is a pair; several names are a list
-        several = isinstance(value, tuple) and option != "prevalences"
-        shown = list(value) if several else value
-        arguments.append(f"{option}={shown!r}")
+        # several names are a list, but a range of prevalences is a pair
+        is_list = isinstance(value, tuple) and option != "prevalences"
+        written_value = list(value) if is_list else value
+        arguments.append(f"{option}={written_value!r}")
 
     return f"trueness.{name}({', '.join(arguments)})"
 
@@ -533,7 +535,7 @@ def flagged_line(address: Address, threshold: float | None) -> str:
 
 
 def _python(address: Address, chosen: Request) -> str:
-    """Write the lines of Python, with what each kind of data has of its own."""
+    """Return the lines of Python, with what each kind of data has of its own."""
     data = address.data
     values: dict[str, Any] = {
         "kind": address.kind,
@@ -554,7 +556,9 @@ def _python(address: Address, chosen: Request) -> str:
         values["rule"] = column_or_none(data.verdicts.rule)
 
     if data.is_long:
-        keys = [str(data.verdicts.item), *([chosen.by] if chosen.by else [])]
+        keys = [str(data.verdicts.item)]
+        if chosen.by:
+            keys.append(chosen.by)
         values["wide"] = wide_sql(
             chosen.scores,
             data.columns.scores[0],

@@ -34,14 +34,21 @@ from trueness.app.address import (
     KINDS,
     Address,
     DataChoice,
-    complete,
     marked_field,
     page_text,
     read,
 )
+from trueness.app.counting import (
+    MAX_COUNTED_FILES,
+    Counted,
+    SectionKey,
+    at_prevalence,
+    count,
+)
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
+from trueness.app.guessed_columns import complete
 from trueness.app.jobs import Job, Jobs, describe_failure
-from trueness.app.session import COMBINER, Counted, SectionKey, combines
+from trueness.app.session import COMBINER, combines
 from trueness.counts.values import Panel, Tally
 from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
@@ -67,7 +74,7 @@ class Workbench:
         self.is_stopping = False
         self._complete = lru_cache(200)(complete)
         # of several files the counts of the last ones stay in memory
-        self._count = lru_cache(answers.MAX_COUNTED_FILES)(answers.count)
+        self._count = lru_cache(MAX_COUNTED_FILES)(count)
 
     def begin_to_stop(self) -> None:
         """Let requests that wait end now; called by a handler of signals: no locks."""
@@ -104,7 +111,7 @@ class Workbench:
         """Count, once, for the prevalence that is asked for."""
         assert address.chosen is not None  # noqa: S101 - "answerable" sees to it
         counted = self._count(address.data, address.chosen)
-        return answers.at_prevalence(counted, address.prevalence)
+        return at_prevalence(counted, address.prevalence)
 
     # pages
 
@@ -132,7 +139,7 @@ class Workbench:
             return HTMLResponse(pages.start(self.files, sentence), 500)
 
     async def static(self, request: Request) -> Response:
-        """Give a style or a script."""
+        """Return a style or a script."""
         name = request.path_params["name"]
         if name not in pages.STATIC:
             raise HTTPException(404)
@@ -176,7 +183,7 @@ class Workbench:
         return JSONResponse({"problems": {}, "problem": _why(job)})
 
     async def section(self, request: Request) -> Response:
-        """Give a section, or how far it is."""
+        """Return a section, or how far it is."""
         address = await self.answerable(request)
         key = request.path_params["key"]
         if key not in pages.TITLES:
@@ -281,7 +288,7 @@ class Workbench:
     # to take away
 
     async def take(self, request: Request) -> Response:
-        """Give a file to take away; ``ready`` asks how far it is."""
+        """Return a file to download, or how far it is, which ``ready`` asks for."""
         address = await self.answerable(request)
         name = request.path_params["name"]
         if name in ("flagged.csv", "flagged.parquet"):
@@ -420,7 +427,7 @@ def _job_key(address: Address, key: str, quick: bool = False) -> JobKey:
 
 
 def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageSection:
-    """Make a section."""
+    """Return a section as HTML, with its finding, whose figures can be downloaded."""
     if key == "leaves":
         leaves = answers.trusted_leaves(counted, address)
         return PageSection(pages.section(leaves, key, address), leaves)
@@ -453,7 +460,7 @@ def _has_labels(counts: Panel | Tally) -> bool:
 def _section_of_whole_page(
     counted: Counted, address: Address, key: str, quick: bool
 ) -> PageSection:
-    """Make the head of a report, or the whole answer about cases without labels."""
+    """Return the head of a report, or the whole answer about cases without labels."""
     if key == "summary" and _has_labels(counted.first):
         page = answers.summary(counted, address, quick)
     else:
@@ -461,7 +468,9 @@ def _section_of_whole_page(
 
     finding = None
     if page.findings:
-        figures = tuple(f for part in page.findings for f in part.figures)
+        figures = tuple(
+            figure for section in page.findings for figure in section.figures
+        )
         finding = replace(page.findings[0], figures=figures)
     if key == "systems":
         page = replace(page, answers=())  # they are said below
