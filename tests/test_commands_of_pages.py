@@ -171,6 +171,5 @@ def test_the_commands_are_found():
 
     assert len(lines) > 40
     assert (
-        "trueness evaluate today.csv --score p --unlabelled map.json --threshold 0.5"
-        in lines
+        "trueness evaluate today.csv --score p --unlabelled map.json --at 0.5" in lines
     )

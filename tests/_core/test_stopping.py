@@ -3,21 +3,14 @@
 import threading
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import trueness
 from trueness._core.progress import Stopped, stopped_by
-from trueness.comparison.dominance import dominance_of_pairs
 
 RNG = np.random.default_rng(1)
 LABELS = (RNG.random(1500) < 0.4).astype(int)
 SCORES = RNG.normal(size=1500) + LABELS
-GROUPS = {
-    "a": trueness.tally(LABELS[:700], SCORES[:700]),
-    "b": trueness.tally(LABELS[700:], SCORES[700:] - 0.5),
-}
-READINGS = pd.read_csv(trueness.samples.path("readers"))
 CLASSES = RNG.integers(0, 5, 400)
 PROBABILITIES = RNG.random((400, 5))
 
@@ -49,26 +42,6 @@ LONG_CALLS = {
     "AUC of each pair of classes": (
         lambda: trueness.multiclass_auc(CLASSES, PROBABILITIES),
         19,
-    ),
-    "thresholds of groups": (
-        lambda: trueness.group_thresholds(
-            GROUPS,
-            maximize="accuracy",
-            subject_to=["recall_gap <= 0.02", "flagged_rate <= 0.3"],
-        ),
-        100,
-    ),
-    "reader study": (
-        lambda: trueness.reader_study(READINGS, label="truth", score="rating"),
-        20,
-    ),
-    "pairs of classifiers": (
-        lambda: dominance_of_pairs(
-            trueness.panel(LABELS, {"a": SCORES, "b": -SCORES, "c": SCORES**2}),
-            [("a", "b"), ("a", "c"), ("b", "c")],
-            replicates=100,
-        ),
-        20,
     ),
     "plan of an AUC": (
         lambda: trueness.plan_auc(auc=0.8, half_width=0.05, prevalence=0.3),

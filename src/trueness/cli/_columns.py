@@ -353,7 +353,7 @@ def count_panel(data: FileData, by: bool = False) -> Any:
 def _count(
     count: Callable[..., Any], data: FileData, by: bool, **columns: object
 ) -> Any:
-    """Count the rows of a file as its request says; say what was cleaned."""
+    """Return the counts of a file as its request says; print what was cleaned."""
     request = data.request
     reading: dict[str, Any] = {}
     if request.missing_scores is not None:
@@ -378,7 +378,7 @@ def _count(
 
 
 def inverted(counts: Any, pivot: float | None = None) -> Any:
-    """Turn scores round: fractions from 1, others by their sign.
+    """Return counts with scores turned round: fractions from 1, others by their sign.
 
     ``pivot`` states it for all scores: the score s becomes ``pivot - s``.
     """
@@ -403,7 +403,7 @@ def pivot_of(scores: Floats) -> float:
 
 
 def refuse_cleaned(cleaned: Sequence[str]) -> None:
-    """Stop where something had to be cleaned."""
+    """Raise an error where something had to be cleaned."""
     if cleaned:
         raise InputError(
             "With --strict nothing is cleaned, and this needed it: "

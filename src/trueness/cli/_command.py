@@ -58,7 +58,7 @@ class ShellCommand(TyperCommand):
 
 
 def _check_before_work(typed: Mapping[str, Any]) -> None:
-    """Stop before the work, not after it, where an answer could not be written."""
+    """Raise an error before the work where an answer could not be written."""
     shell.check_figure(typed.get("plot"))
     shell.check_targets(typed.get("file"), typed)
     if "level" in typed:

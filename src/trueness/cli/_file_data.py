@@ -6,7 +6,7 @@ on standard error which columns were taken that nobody named.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -305,8 +305,11 @@ def _why_not_a_score(source: Source, name: str) -> str:
     return "whole numbers" if kind in WHOLE_TYPES else "not asked for"
 
 
-def refuse_without_labels(**typed: object) -> None:
-    """Stop at an option that would be left out silently where no case has a label."""
+def refuse_without_labels(typed: Mapping[str, object]) -> None:
+    """Raise an error for an option that needs labels, where no case has one.
+
+    ``typed`` has the values of such options by their names.
+    """
     for option, value in typed.items():
         if value:
             name = option.replace("_", "-")
@@ -317,10 +320,10 @@ def refuse_without_labels(**typed: object) -> None:
             )
 
 
-def refuse_design(command: str, analysis: str, **typed: str | None) -> None:
-    """Stop at a part of the sampling design that an analysis cannot use, and say why.
+def refuse_design(command: str, analysis: str, typed: Mapping[str, str | None]) -> None:
+    """Raise an error for a part of the design that an analysis cannot use, with why.
 
-    ``typed`` are the values of the options that the command has for this answer only.
+    ``typed`` has the values of the options that the command has for this answer only.
     """
     for option, reason in CANNOT[analysis].items():
         if typed.get(option) is not None:

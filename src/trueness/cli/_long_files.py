@@ -13,7 +13,7 @@ MOST_BYTES = 1 << 27  # a larger file is not read once more for this
 
 
 def refuse_long_file(source: Source, request: Request, compares: bool = False) -> None:
-    """Stop where each case would count several times, and nobody said so."""
+    """Raise an error where each case would count several times, and nobody said so."""
     if request.label is None or not _is_asked(source, request):
         return
     with reading():

@@ -168,7 +168,7 @@ def show(
 
 
 def envelope(answer: CommandAnswer) -> dict[str, Any]:
-    """Give what ``--json`` writes; its keys are documented and stable."""
+    """Return what ``--json`` writes; its keys are documented and stable."""
     from trueness import __version__
 
     head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
@@ -216,9 +216,9 @@ def say(text: str) -> None:
 
 @contextmanager
 def warnings_said() -> Iterator[list[CommandAnswer]]:
-    """Say the warnings of the library, but for those that the answer has in its notes.
+    """Print the warnings of the library that no answer has in its notes.
 
-    Answers are to be put into the list. Warnings of other libraries stay as they are.
+    The caller puts its answers into the list. Warnings of other libraries stay.
     """
     answers: list[CommandAnswer] = []
     with warnings.catch_warnings(record=True) as raised:
@@ -283,7 +283,7 @@ def _head(grid: Table) -> list[str]:
 
 
 def _fitting(grid: Table, width: int) -> list[Grid]:
-    """Break a table that is too wide into several, each with the names at its left."""
+    """Return a table in parts that fit, each with the names at its left."""
     widths = []
     for cells in zip(_head(grid), *grid.texts, strict=True):
         widths.append(GAP + max(map(cell_len, cells)))
@@ -311,24 +311,26 @@ def _fitting(grid: Table, width: int) -> list[Grid]:
 def _drawn(
     grid: Table, names: list[int], numbers: list[int], widths: list[int], width: int
 ) -> Grid:
-    """Draw some columns; where there is no room names are cut, numbers never."""
+    """Return some columns as a grid; where room is short, names are cut."""
     room_for_names = width - sum(widths[column] for column in numbers)
     if numbers:
         room_for_names += GAP
     names_are_cut = sum(widths[column] for column in names) > room_for_names
 
-    drawn = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    rich_grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     head = _head(grid)
     for column in (*names, *numbers):
         side: JustifyMethod = "left" if grid.wordy[column] else "right"
-        drawn.add_column(Text(head[column]), justify=side, no_wrap=True)
+        rich_grid.add_column(Text(head[column]), justify=side, no_wrap=True)
         if column in names and names_are_cut:
-            drawn.columns[-1].max_width = max(4, room_for_names // len(names) - GAP)
+            # four letters are the least that tells names apart
+            room_for_name = room_for_names // len(names) - GAP
+            rich_grid.columns[-1].max_width = max(4, room_for_name)
 
     for row in grid.texts:
-        drawn.add_row(*(Text(row[column]) for column in (*names, *numbers)))
+        rich_grid.add_row(*(Text(row[column]) for column in (*names, *numbers)))
 
-    return drawn
+    return rich_grid
 
 
 def _console(stream: TextIO) -> Console:
@@ -421,7 +423,7 @@ def _end(err: BaseException) -> int:
 
 
 def check_figure(plot: Path | None) -> None:
-    """Stop before the work, not after it, when a figure has no format."""
+    """Raise an error before the work when a figure has no format."""
     if plot is not None:
         _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
         if plot.suffix.lower() in DRAWN_BY_MATPLOTLIB:
@@ -429,7 +431,7 @@ def check_figure(plot: Path | None) -> None:
 
 
 def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
-    """Stop before the work when a file cannot be written where it is wanted.
+    """Raise an error before the work when a file cannot be written where it is wanted.
 
     ``file`` is the input; the options that are paths are outputs.
     """

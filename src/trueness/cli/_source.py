@@ -78,7 +78,7 @@ class Source:
         return sample_path(self.name)
 
     def as_text(self) -> Any:
-        """Give all rows as they are written, as an Arrow table of text."""
+        """Return all rows as they are written, as an Arrow table of text."""
         types = dict.fromkeys(self.types, "VARCHAR")
         return scan(self.path, types=types, settings=_IN_ORDER).to_arrow_table()
 
@@ -122,12 +122,12 @@ class Source:
         return sentences
 
     def only(self, columns: Iterable[str]) -> Any:
-        """Give some columns; those of a text file that is not large are read now.
+        """Return some columns; those of a text file that is not large are read now.
 
         It would be read again for each score otherwise.
         """
-        wanted = [there(name, self.types) for name in dict.fromkeys(columns)]
-        rows = self.rows.select(", ".join(map(quoted, wanted)))
+        names = [there(name, self.types) for name in dict.fromkeys(columns)]
+        rows = self.rows.select(", ".join(map(quoted, names)))
         path = Path(self.name)
         if not path.is_file() or not _fits_in_memory(path):
             return rows
@@ -137,7 +137,7 @@ class Source:
 
 
 def in_memory(table: NamesColumns) -> Any:
-    """Give an Arrow table as rows that DuckDB reads.
+    """Return an Arrow table as rows that DuckDB reads.
 
     They have a connection of their own: one of all would refuse a second thread.
     """
@@ -146,7 +146,7 @@ def in_memory(table: NamesColumns) -> Any:
 
 @cache
 def memory_engine() -> Any:
-    """Connect to the engine of tables in memory, which has a memory limit of its own.
+    """Return the engine of tables in memory, which has a memory limit of its own.
 
     The usual one may take four fifths of the machine.
     """
@@ -156,10 +156,10 @@ def memory_engine() -> Any:
 
 
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:
-    """Go through the values of a column, each with its rows."""
+    """Yield the values of a column, each with its rows."""
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    wanted = in_python(column, types[column])
-    distinct = rows.select(wanted).distinct().fetchall()
+    readable = in_python(column, types[column])
+    distinct = rows.select(readable).distinct().fetchall()
 
     of_row = duckdb.SQLExpression(quoted(column))
     for (value,) in sorted(distinct, key=str):
@@ -199,7 +199,7 @@ def open_source(
 
 
 def sample_path(file: str) -> str:
-    """Give the file of a sample; other names as they are."""
+    """Return the file of a sample; other names as they are."""
     sample = file.startswith(SAMPLE)
     return str(samples.path(file.removeprefix(SAMPLE))) if sample else file
 

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _check_build_time() -> None:
-    """Refuse a build time that is no number, at which NumPy would stop."""
+    """Raise an error for a build time that is no number, at which NumPy would stop."""
     build_time = os.environ.get("SOURCE_DATE_EPOCH", "0")
     if not build_time.isdecimal():
         print(

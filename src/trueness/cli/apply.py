@@ -191,6 +191,7 @@ def write_scored_rows(
     rows_without_score = 0
 
     def new_scores(rows: Any) -> Floats:
+        """Return the scores of a table of rows, and note what is missing in them."""
         # called by write_rows with the table it writes, so that rows stay in step
         nonlocal rows_without_score
         applied = apply_map(rows.select(names), fitted, score, name=new_column)

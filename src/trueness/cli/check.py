@@ -118,7 +118,7 @@ def holds_counts(rows: Any, label: str | None) -> bool:
 def _count_baseline(
     rows: Any, *, score: str, by: str | None, counting: dict[str, Any]
 ) -> Any:
-    """Count cases; counts have no columns to be named but that of their groups."""
+    """Return the counts of a baseline; a table of counts has columns of its own."""
     if not holds_counts(rows, counting.get("label")):
         return tally(rows, score=score, by=by, **counting)
     design = {name: value for name, value in counting.items() if name in DESIGN}
@@ -177,6 +177,7 @@ def evidence_of(
         return inverted(counts, pivot) if invert else counts
 
     def count(by: str | None) -> Any:
+        """Return the evidence on all cases, or on each group of a column."""
         known(data.source, by, "by")
         tallies = turned(tally(data.rows, score=score, by=by, **counting))
         baselines = None
@@ -235,7 +236,7 @@ def _evidence_of_groups(
 
 
 def _check_baselines_are_columns(contract: Contract, source: Source) -> None:
-    """Stop at a requirement that compares with what is not there."""
+    """Raise an error for a requirement that compares with what is not there."""
     for required in contract.requirements:
         name = required.not_worse_than
         if name and name not in source.types:
@@ -463,11 +464,13 @@ def check_command(
     elif init:
         _refuse_options(
             "does not go with --init, which only writes a contract.",
-            baseline=baseline,
-            undecided=undecided,
-            junit=junit,
-            markdown=markdown,
-            invert=invert or None,
+            {
+                "baseline": baseline,
+                "undecided": undecided,
+                "junit": junit,
+                "markdown": markdown,
+                "invert": invert or None,
+            },
         )
         predictions = _predictions_of_first_contract(arguments)
         name = str(output or "quality.toml")
@@ -477,10 +480,7 @@ def check_command(
         _refuse_many(arguments)
         _refuse_options(
             "goes with --init or a requirement; a check reads it in the contract.",
-            label=label,
-            score=score,
-            positive=positive,
-            output=output,
+            {"label": label, "score": score, "positive": positive, "output": output},
         )
         name, predictions = _contract_and_predictions(arguments)
         agreed = read_contract(name)
@@ -509,7 +509,7 @@ def check_command(
 
 
 def _refuse_many(arguments: Sequence[str]) -> None:
-    """Stop at more than a contract and a file of predictions."""
+    """Raise an error for more than a contract and a file of predictions."""
     if len(arguments) > 2:
         raise InputError(
             "A check needs one contract and one file of predictions, or requirements "
@@ -593,21 +593,22 @@ def _contract_of_sentences(
 def _choose_score(
     source: Source, label: str | None, score: str | None, positive: str | None
 ) -> Request:
-    """Choose the columns of labels and scores: those named, or those found."""
+    """Return the columns of labels and scores: those named, or those found."""
     named = Request(
         label=label, scores=() if score is None else (score,), positive=positive
     )
     return choose(source, named, option="score", guess=one_score)
 
 
-def _refuse_options(reason: str, **typed: object) -> None:
-    """Stop at an option that would be ignored."""
+def _refuse_options(reason: str, typed: Mapping[str, object]) -> None:
+    """Raise an error for an option that was typed and would be ignored."""
     for name, value in typed.items():
         if value is not None:
             raise InputError(f"--{name} {reason}", option=name)
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a text to a file, and say so."""
     write_text(path, text.rstrip("\n"))
     say(f"Written to {path}.")
 
@@ -615,9 +616,11 @@ def _write(path: Path, text: str) -> None:
 def _check_file(
     agreed: Contract, file: str, baseline: str | None, invert: bool
 ) -> Checked:
-    """Check a file: attempts at items where the metrics are theirs, or predictions."""
+    """Return the check of a file: of attempts where metrics are theirs, or scores."""
     if any(of_attempts(required.metric) for required in agreed.requirements):
-        _refuse_options("is for scores; attempts have none.", invert=invert or None)
+        _refuse_options(
+            "is for scores; attempts have none.", {"invert": invert or None}
+        )
         return _check_log(agreed, file, baseline)
     return _check_predictions(agreed, file, baseline, invert)
 
@@ -625,7 +628,7 @@ def _check_file(
 def _check_predictions(
     agreed: Contract, file: str, baseline: str | None, invert: bool
 ) -> Checked:
-    """Check the predictions of a file: of all cases, and of the groups."""
+    """Return the check of the predictions of a file: of all cases, and of groups."""
     data, count = evidence_of(agreed, file, baseline, invert)
     evidence = count(None)
     columns_of_groups = dict.fromkeys(
@@ -639,6 +642,7 @@ def _check_predictions(
 def _check_evidence(
     agreed: Contract, evidence: Evidence, groups: dict[str, Any]
 ) -> Check:
+    """Return the verdict on each requirement of a contract."""
     return check_all(
         evidence,
         agreed.requirements,
@@ -649,7 +653,7 @@ def _check_evidence(
 
 
 def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
-    """Check the attempts of a log, or of a table with a row per attempt."""
+    """Return the check of the attempts of a log, or of a table of attempts."""
     columns = AttemptColumns(
         item=agreed.key, passed=agreed.label, cluster=agreed.cluster
     )
@@ -659,17 +663,18 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
         logs["the baseline"] = read_evals(baseline)
 
     evidence = _count_log(logs, columns)
-    systems = [name for log in logs.values() if (name := system_column(log))]
-    names = [*columns.names, *systems]
-    groups = {
-        by: {
-            group: _count_log(part, columns)
-            for group, part in parts_of(logs, by, names).items()
-        }
-        for by in dict.fromkeys(
-            required.by for required in agreed.requirements if required.by
-        )
-    }
+    columns_of_systems = [system_column(log) for log in logs.values()]
+    names = [*columns.names, *filter(None, columns_of_systems)]
+
+    groups: dict[str, dict[str, Evidence]] = {}
+    for required in agreed.requirements:
+        by = required.by
+        if by and by not in groups:
+            groups[by] = {
+                group: _count_log(log_of_group, columns)
+                for group, log_of_group in parts_of(logs, by, names).items()
+            }
+
     checked = _check_evidence(agreed, evidence, groups)
     about_data = about_attempts([file], columns, [evidence.tally])
 

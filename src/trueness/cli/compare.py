@@ -237,7 +237,9 @@ def combine_command(
     trueness combine sample:west_nile --label virus --score boosting \
         --score logistic --score forest -o combined.parquet
     """
-    refuse_design("combine", "compare_combiners", weight=weight, cluster=cluster)
+    refuse_design(
+        "combine", "compare_combiners", {"weight": weight, "cluster": cluster}
+    )
     data = open_data(
         TWO_SCORES_OR_NO_LABEL,
         file=file,
@@ -289,7 +291,9 @@ def _combine_without_labels(
     data: FileData, method: str, output: Path | None, column: str, save: Path | None
 ) -> shell.CommandAnswer:
     """Combine scores of which no case has a label, and write what was asked for."""
-    refuse_without_labels(by=data.request.by, prevalence=data.request.prevalence)
+    refuse_without_labels(
+        {"by": data.request.by, "prevalence": data.request.prevalence}
+    )
     with progress("Counting", unit=""):
         panel = count_panel(data)
 

@@ -250,7 +250,7 @@ def _count_groups(data: FileData, column: str) -> dict[str, Tally]:
 
 
 def _rows_without_score(data: FileData) -> dict[str, int] | None:
-    """Count the rows without a score by label, where such rows are left out."""
+    """Return the rows without a score by label, where such rows are left out."""
     request = data.request
     score = request.scores[0]
     is_real = data.source.types[score].startswith(REAL_TYPES)
@@ -258,12 +258,14 @@ def _rows_without_score(data: FileData) -> dict[str, int] | None:
         return None
 
     name = quoted(score)
-    others = [quoted(c) for c in data.rows.columns if c != score]
+    other_columns = [quoted(column) for column in data.rows.columns if column != score]
     missing = data.rows.filter(f"{name} IS NULL OR isnan({name})")
     if not missing.limit(1).fetchall():
         return {}
 
-    rows = missing.project(", ".join([*others, f"CAST(0 AS DOUBLE) AS {name}"]))
+    # any score will do, since only the labels are counted
+    any_score = f"CAST(0 AS DOUBLE) AS {name}"
+    rows = missing.project(", ".join([*other_columns, any_score]))
     counts = count_tally(replace(data, rows=rows), score)
 
     return {
@@ -338,19 +340,24 @@ def _numbers(verification: Verification) -> dict[str, Any]:
 
 
 def _answer(verification: Verification) -> list[str | Table]:
-    """Say what does not follow, then each number, then what this shows."""
+    """Return what does not follow, then each number, then what this shows."""
     parts: list[str | Table] = [summary_of(verification)]
     if verification.failures:
-        rows = [(c.name, c.stated, c.recomputed) for c in verification.failures]
+        rows = [
+            (check.name, check.stated, check.recomputed)
+            for check in verification.failures
+        ]
         head = ["statement", "stated", "but"]
         parts.append(table("Does not follow", head, rows, most=200))
 
     parts.append(_table_of_numbers(verification))
     if verification.declaration.claims:
-        claims = [(c.claim, c.verdict) for c in verification.declaration.claims]
+        claims = [
+            (claim.claim, claim.verdict) for claim in verification.declaration.claims
+        ]
         parts.append(table("Claims as stated", ["claim", "verdict"], claims, most=200))
 
-    parts += [str(c) for c in verification.checks if c.verdict == UNCHECKED]
+    parts += [str(check) for check in verification.checks if check.verdict == UNCHECKED]
     parts += [
         "Verification shows that numbers follow from the counts, not that the counts "
         "are true.",

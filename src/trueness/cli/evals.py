@@ -250,7 +250,7 @@ def _head_to_head(
     tie: str,
     level: float,
 ) -> shell.CommandAnswer:
-    """Compare systems by verdicts on pairs of answers."""
+    """Return how systems compare by verdicts on pairs of answers."""
     if len(log) != 1:
         raise InputError(
             f"Verdicts head to head are in one file; found {listing(log)}.",
@@ -310,7 +310,7 @@ def about_attempts(
     attempts: Sequence[Attempts],
     by: str | None = None,
 ) -> dict[str, Any]:
-    """Say which files and columns, and how many attempts, an answer is about."""
+    """Return which files and columns, and how many attempts, an answer is about."""
     passed = sum(int(part.passed.sum()) for part in attempts)
     tried = sum(int(part.tried.sum()) for part in attempts)
     missing = sum(part.missing for part in attempts)
@@ -335,7 +335,7 @@ def about_attempts(
 def _with_columns_found(
     logs: Mapping[str, Any], columns: AttemptColumns
 ) -> AttemptColumns:
-    """Complete the columns of tables by their usual names, or stop."""
+    """Return the columns, completed by usual names; raise an error if in doubt."""
     for place, data in logs.items():
         unnamed = columns.item is None or columns.passed is None
         if not unnamed or isinstance(data, VerdictLog):
@@ -380,7 +380,7 @@ def _count_runs(
 
 
 def _system_name(place: str, logs: Mapping[str, Any]) -> str:
-    """Name a log of one system: by what it says itself, or by its file."""
+    """Return the name of a log of one system: its own, or that of its file."""
     if len(logs) == 1:
         return ""
 
@@ -406,35 +406,28 @@ def _systems_named(log: Any) -> tuple[str, ...]:
 def parts_of(
     logs: Mapping[str, Any], by: str, names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Divide logs by the values of a column: from value to the rows of each log.
+    """Return, for each value of a column, the rows of each log that have it.
 
     ``names`` are the columns that the rows of a table keep.
     """
     if not by:
         return {}
 
-    values_of_log: dict[str, Any] = {}
+    logs_of_value: dict[str, dict[str, Any]] = {}
     for place, data in logs.items():
-        held = names_of_evals(data)
-        if by not in held:
+        column_names = names_of_evals(data)
+        if by not in column_names:
             raise InputError(
-                f"{place} has no column {by!r}. It has {listing(held, 12)}.",
+                f"{place} has no column {by!r}. It has {listing(column_names, 12)}.",
                 option="by",
-                choices=held,
+                choices=column_names,
             )
 
-        values = columns_of_evals(data, [by])[by]
-        values_of_log[place] = np.array([str(value) for value in values])
+        column = columns_of_evals(data, [by])[by]
+        values = np.array([str(value) for value in column])
+        # in the order in which they first occur
+        for value in dict.fromkeys(values.tolist()):
+            rows = rows_of_evals(data, values == value, names)
+            logs_of_value.setdefault(value, {})[place] = rows
 
-    every_value = dict.fromkeys(
-        value for values in values_of_log.values() for value in values.tolist()
-    )
-
-    return {
-        value: {
-            place: rows_of_evals(data, values_of_log[place] == value, names)
-            for place, data in logs.items()
-            if value in values_of_log[place]
-        }
-        for value in every_value
-    }
+    return logs_of_value

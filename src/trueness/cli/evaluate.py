@@ -208,7 +208,7 @@ def evaluate_command(
 def _check_follow_up(
     files: list[str], *, label: str | None, weight: str | None, count: str | None
 ) -> None:
-    """Stop where a horizon stands beside what it decides itself."""
+    """Raise an error where a horizon stands beside what it decides itself."""
     if label or weight or count or len(files) > 1:
         raise InputError(
             "With a horizon, labels and weights come from the follow-up in one file. "
@@ -307,7 +307,7 @@ def _evaluate(
         if request.label is not None:
             # a column of labels was named, and it is empty
             both_classes(first_tally, "evaluate")
-        refuse_without_labels(by=request.by, margin=margin)
+        refuse_without_labels({"by": request.by, "margin": margin})
         return _evaluate_without_labels(data, request)
 
     classifiers = subject(tallies, request, groups=groups or None)

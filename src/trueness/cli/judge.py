@@ -85,7 +85,10 @@ def as_wide(
     label: str | None,
     labels: str | None = None,
 ) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Make a wide table: a row per answer, a column per judge; name them, too."""
+    """Return a wide table, the judges, and the columns of items and of systems.
+
+    A wide table has a row per answer and a column per judge.
+    """
     if of_log:
         item = item or in_log(source, "item")
         system = system or in_log(source, "system")
@@ -207,12 +210,32 @@ guess_judges = _verdicts("Which columns hold the judges' verdicts?", "judge", 1)
 guess_votes = _verdicts("Which columns hold the verdicts?", "vote", 2)
 
 
+def _check_one_label_each(source: Source, keys: Sequence[str], label: str) -> None:
+    """Raise an error where the rows of one answer have different labels."""
+    by = ", ".join(map(quoted, keys))
+    counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
+    several = source.rows.aggregate(counts, by).filter("trueness_n > 1")
+    for item, *_ in several.limit(1).fetchall():
+        raise InputError(
+            f"Item {item!r} has different labels in column {label!r}. All "
+            "verdicts on one answer must have the same label."
+        )
+
+
 def widened(
-    source: Source, *, judge: str, verdict: str, item: str, system: str | None,
+    source: Source,
+    *,
+    judge: str,
+    verdict: str,
+    item: str,
+    system: str | None,
     label: str | None,
-) -> tuple[Source, tuple[str, ...]]:  # fmt: skip
-    """Make a row per answer of a row per verdict; give the names of the judges, too."""
-    names = [str(n) for n in source.distinct(judge, MOST_JUDGES)]
+) -> tuple[Source, tuple[str, ...]]:
+    """Return a table with a row per answer and a column per judge, and the judges.
+
+    The table that it is made from has a row per verdict.
+    """
+    names = [str(name) for name in source.distinct(judge, MOST_JUDGES)]
     if len(names) > MOST_JUDGES:
         raise InputError(
             f"The column of the judges may name up to {MOST_JUDGES} of them; {judge!r} "
@@ -224,19 +247,13 @@ def widened(
     _once(source, [*keys, judge], "verdict")
 
     if label is not None:
-        by = ", ".join(map(quoted, keys))
-        counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
-        differ = source.rows.aggregate(counts, by).filter("trueness_n > 1").limit(1)
-        for item_, *_ in differ.fetchall():
-            raise InputError(
-                f"Item {item_!r} has different labels in column {label!r}. All "
-                "verdicts on one answer must have the same label."
-            )
+        _check_one_label_each(source, keys, label)
 
-    clash = [n for n in names if n in (*keys, label)]
-    if clash:
+    names_of_columns = [name for name in names if name in (*keys, label)]
+    if names_of_columns:
         raise InputError(
-            f"The judge {clash[0]!r} has the name of a column. Rename that column."
+            f"The judge {names_of_columns[0]!r} has the name of a column. Rename that "
+            "column."
         )
 
     with reading():
@@ -271,11 +288,13 @@ def first_twice(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
 
 
 def _once(source: Source, keys: Sequence[str], what: str) -> None:
-    """Stop where a case occurs twice: nobody knows which of both is meant."""
+    """Raise an error where a case occurs twice: it is open which one is meant."""
     repeated = first_twice(source, keys)
     if repeated is not None:
         *case, number = repeated
-        where = ", ".join(f"{k} {v!r}" for k, v in zip(keys, case, strict=True))
+        where = ", ".join(
+            f"{column} {value!r}" for column, value in zip(keys, case, strict=True)
+        )
         raise InputError(
             f"There are {number} rows for {where} in {source.name}; expected one "
             f"{what}. If the rows are different answers, name the column of items or "
@@ -433,9 +452,7 @@ def judge_command(
     refuse_design(
         "judge",
         "prevalence",
-        weight=weight,
-        sampling=sampling,
-        prevalence=prevalence,
+        {"weight": weight, "sampling": sampling, "prevalence": prevalence},
     )
 
     if labelled is not None:

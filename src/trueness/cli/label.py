@@ -145,12 +145,13 @@ def _draw(data: FileData, plan: ScoreLabelPlan, seed: int) -> Any:
     rows = data.source.rows.to_arrow_table()
     column = rows[data.request.scores[0]].to_numpy(zero_copy_only=False)
     scores = np.asarray(column, np.float64)
+    # rows without a score are not drawn
     places = np.flatnonzero(np.isfinite(scores))
-    drawn = plan.draw(scores[places], rng=seed)
-    chosen = rows.take(pa.array(places[drawn.index]))
-    chosen = chosen.append_column(STRATUM, pa.array(drawn.stratum))
+    sample = plan.draw(scores[places], rng=seed)
+    drawn_rows = rows.take(pa.array(places[sample.index]))
+    drawn_rows = drawn_rows.append_column(STRATUM, pa.array(sample.stratum))
 
-    return chosen.append_column(PROBABILITY, pa.array(drawn.probability))
+    return drawn_rows.append_column(PROBABILITY, pa.array(sample.probability))
 
 
 def _write(rows: Any, output: Path) -> None:

@@ -120,11 +120,13 @@ def leaves_command(
     refuse_design(
         "leaves",
         "leaves",
-        weight=weight,
-        cluster=cluster,
-        sampling=sampling,
-        prevalence=prevalence,
-        unlabelled=unlabelled,
+        {
+            "weight": weight,
+            "cluster": cluster,
+            "sampling": sampling,
+            "prevalence": prevalence,
+            "unlabelled": unlabelled,
+        },
     )
     data = open_data(
         NODE,

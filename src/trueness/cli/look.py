@@ -114,6 +114,7 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
 
 
 def _table_of_questions(lines: dict[str, str]) -> Any:
+    """Return the questions with what to type, or advice where there are none."""
     if not lines:
         return (
             "The columns alone do not show which analysis fits. With labels and scores "

@@ -173,10 +173,12 @@ def nogold_command(
     refuse_design(
         "nogold",
         "latent_class",
-        weight=weight,
-        cluster=cluster,
-        sampling=sampling,
-        prevalence=prevalence,
+        {
+            "weight": weight,
+            "cluster": cluster,
+            "sampling": sampling,
+            "prevalence": prevalence,
+        },
     )
     thresholds = _read_thresholds(vote or [], score or [], threshold or [])
     data = open_data(

@@ -110,10 +110,12 @@ def readers_command(
     refuse_design(
         "readers",
         "reader_study",
-        weight=weight,
-        sampling=sampling,
-        prevalence=prevalence,
-        unlabelled=unlabelled,
+        {
+            "weight": weight,
+            "sampling": sampling,
+            "prevalence": prevalence,
+            "unlabelled": unlabelled,
+        },
     )
     data = open_data(
         READINGS,

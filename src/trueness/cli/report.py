@@ -215,12 +215,14 @@ def report_command(
             counts, groups = _count(data, score_of_class)
             if not vote and has_no_labels(_first_counts(counts)):
                 refuse_without_labels(
-                    maximize=maximize,
-                    minimize=minimize,
-                    subject_to=subject_to,
-                    threshold=threshold,
-                    by=by,
-                    site=site,
+                    {
+                        "maximize": maximize,
+                        "minimize": minimize,
+                        "subject_to": subject_to,
+                        "threshold": threshold,
+                        "by": by,
+                        "site": site,
+                    }
                 )
 
             sites = None if site is None else _count_by_site(data, site)

@@ -99,6 +99,7 @@ def sql_command(
 
 
 def _required(value: str | None, option: str) -> str:
+    """Return the value of an option, which must be typed."""
     if value is None:
         raise InputError(
             "A query needs the dialect, the table and the column of the scores; "

@@ -50,7 +50,8 @@ def _list_metrics(ctx: typer.Context, wanted: bool) -> None:
         name: definition.question for name, definition in {**METRICS, **COUNTS}.items()
     }
     for name, family in METRIC_FAMILIES.items():
-        parameters = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
+        names = inspect.signature(family).parameters
+        parameters = ", ".join(f"{parameter}=" for parameter in names)
         documentation = (family.__doc__ or "").strip()
         meanings[f"{name}({parameters})"] = documentation.splitlines()[0]
 
@@ -223,7 +224,11 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
             # a column of labels was named, and it is empty
             both_classes(tally, "threshold")
         refuse_without_labels(
-            by=request.by, validate=request.validate, guarantee=request.guarantee
+            {
+                "by": request.by,
+                "validate": request.validate,
+                "guarantee": request.guarantee,
+            }
         )
 
     _say_what_flagged_counts(tally, request)
@@ -263,7 +268,7 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
 
 
 def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any:
-    """Draw the chosen threshold, the pair of them, or what a given one does."""
+    """Return the figure of the chosen threshold or thresholds, or of a given one."""
     plots = trueness.plots
 
     if isinstance(choice, OperatingPoint):

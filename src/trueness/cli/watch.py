@@ -208,7 +208,7 @@ def watch_command(
     trueness watch state.json sample:west_nile --label virus --score boosting \
         --metric auc --at-least 0.7
     """
-    refuse_design("watch", "watch", weight=weight, cluster=cluster)
+    refuse_design("watch", "watch", {"weight": weight, "cluster": cluster})
     new_watch = NewWatch(
         metric=metric,
         threshold=threshold,
@@ -362,7 +362,7 @@ def _begin(
 
 
 def _refuse_counted_twice(watch: Watch, parts: Tally | Panel, file: str | None) -> None:
-    """Stop at cases that were counted before, under another name."""
+    """Raise an error for cases that were counted before, under another name."""
     earlier = watch.same_cases(parts)
     if file is not None and earlier not in (None, file):
         raise InputError(

@@ -20,7 +20,6 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Axis, Curves, Line, guide
-from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness.comparison.curve_ranges import Ranges, ranges_by_fpr, ranges_by_recall
 from trueness.comparison.curve_tests import (
@@ -231,7 +230,6 @@ def _dominance_on_same_cases(
     multipliers = normal_multipliers(request)
     answers = {}
     for first, second in pairs:
-        stop_if_requested()
         redrawn_differences = curves[first] - curves[second]
         answer = _dominance(
             tallies[first], tallies[second], redrawn_differences, multipliers, request

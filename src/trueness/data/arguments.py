@@ -250,7 +250,7 @@ def _positive_label(truth: Column, positive: LabelValue) -> Any:
 
 
 def _in_our_words(args: Args, keywords: Words, name: str) -> tuple[Args, Words]:
-    """Give the arguments and the keywords as ``tally`` and ``panel`` have them."""
+    """Return the arguments and the keywords as ``tally`` and ``panel`` have them."""
     ours: Words = {}
     for word, value in keywords.items():
         plain = _SYNONYMS.get(word, word)

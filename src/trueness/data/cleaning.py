@@ -151,7 +151,7 @@ class LabelMeaning(NamedTuple):
 
 
 def label_words(values: Sequence[Any], positive: LabelValue, what: str) -> LabelMeaning:
-    """Read the distinct values of a label column in which some are text.
+    """Return the meaning of the distinct values of a label column, some of them text.
 
     Values that differ in case, spaces or quotes are spellings of one word.
     """
@@ -365,7 +365,9 @@ def _known_pair_of_coded(labels: Sequence[str]) -> frozenset[str] | None:
     positives = _known_pair(distinct_words, None)
     if positives is None:
         return None
-    return frozenset(k for k, word in word_of_label.items() if word in positives)
+    return frozenset(
+        label for label, word in word_of_label.items() if word in positives
+    )
 
 
 def _is_opposite(positive: str, negative: str) -> bool:
@@ -457,7 +459,7 @@ def numbers(
 def read_numbers(
     values: Array, what: str, decimal: str | None = None, cases: Array | None = None
 ) -> NumbersFromText:
-    """Read a column of text as numbers, all in one way.
+    """Return a column of text as numbers, all read in one way.
 
     A value stands for one case, or for as many as ``cases`` says.
     """
@@ -553,8 +555,9 @@ def holds_verdicts(values: Array, positive: LabelValue) -> bool:
     Two words are verdicts where they are a known pair, or where one is ``positive``.
     """
     present = values[~_columns.missing(values)].tolist()
-    distinct = list(dict.fromkeys(str(v) for v in present))
-    if len(distinct) > 100:  # scores
+    distinct = list(dict.fromkeys(str(value) for value in present))
+    # so many different values are scores
+    if len(distinct) > 100:
         return False
 
     spellings = {folded(value) for value in distinct if not is_missing_word(value)}
@@ -568,7 +571,7 @@ def holds_verdicts(values: Array, positive: LabelValue) -> bool:
 def read_verdicts(
     values: Array, positive: LabelValue, what: str, *, indeterminate: float = np.nan
 ) -> Array:
-    """Read the verdicts of a test as 1 and 0; a missing verdict is NaN.
+    """Return the verdicts of a test as 1 and 0; a missing verdict is NaN.
 
     A result that is neither ("equivocal") is ``indeterminate``.
     """
@@ -578,8 +581,8 @@ def read_verdicts(
         positive = None  # it is a value of the labels, not of this test
 
     labels = label_words(distinct, positive, what)
-    neither = [v for v in labels.no_label if folded(v) in INDETERMINATE]
-    missing = [v for v in labels.no_label if v not in neither]
+    neither = [word for word in labels.no_label if folded(word) in INDETERMINATE]
+    missing = [word for word in labels.no_label if word not in neither]
 
     remarks = [remark.replace("Labels:", f"{what}:") for remark in labels.remarks]
     if neither and np.isfinite(indeterminate):

@@ -327,7 +327,7 @@ def _has_two_words(table: DataTable, column: str) -> bool:
 
 
 def _refuse_table_of_verdicts(table: DataTable) -> None:
-    """Stop at a table with a row for each verdict: a verdict is no label."""
+    """Raise an error for a table with a row for each verdict: a verdict is no label."""
     column_of = {plain_name(column): column for column in table.kinds}
     judges = [column_of[name] for name in JUDGE_NAMES if name in column_of]
     verdicts = [column_of[name] for name in VERDICT_NAMES if name in column_of]

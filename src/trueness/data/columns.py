@@ -101,9 +101,9 @@ def column(values: ColumnOrFrame, what: str) -> Array:
 
 
 def _from_list(values: Sequence[Any], what: str) -> Array:
-    """Turn a list into an array, of objects where its values are of several kinds."""
+    """Return a list as an array, of objects where its values are of several kinds."""
     # mixed lists must not be turned into text: [1, None], ["a", 1]
-    kinds = {type(v) for v in values}
+    kinds = {type(value) for value in values}
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         mixed = np.empty(len(values), dtype=object)
         mixed[:] = list(values)
@@ -174,7 +174,8 @@ def several_columns(scores: Any) -> Any:
     if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:
         return scores
     if on_device(scores):
-        return _with_numbered_names([scores[:, k] for k in range(scores.shape[1])])
+        columns = [scores[:, number] for number in range(scores.shape[1])]
+        return _with_numbered_names(columns)
     return _with_numbered_names(np.asarray(scores).T)
 
 
@@ -380,7 +381,7 @@ def _cases_to_count(cases: _CountedColumns, missing_scores: str) -> Array | None
 def _refuse_or_drop(
     is_missing: Array, cases: _CountedColumns, missing_scores: str
 ) -> None:
-    """Refuse cases without a score, or say how many are left out."""
+    """Raise an error for cases without a score, or say how many are left out."""
     if missing_scores == "refuse":
         raise InputError(
             "scores must not be missing; found missing scores in "

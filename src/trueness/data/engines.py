@@ -207,22 +207,22 @@ def text_in_sql(text: str) -> str:
 
 
 def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
-    """Name all columns of a lazy frame anew, in their order."""
+    """Return a lazy frame whose columns have other names, in their order."""
     # not by expressions: there ``*`` is every column, ``^a.*$`` a pattern, ``a.b`` a
     # field of a structure
     native = lazy.to_native()
-    kind = lazy.implementation
-    pairs = dict(zip(lazy.collect_schema().names(), names, strict=True))
+    engine = lazy.implementation
+    new_names = dict(zip(lazy.collect_schema().names(), names, strict=True))
 
-    if kind is nw.Implementation.DUCKDB:
-        parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in pairs.items())
-        native = native.select(", ".join(parts))
+    if engine is nw.Implementation.DUCKDB:
+        columns = [f"{quoted(old)} AS {quoted(new)}" for old, new in new_names.items()]
+        native = native.select(", ".join(columns))
     elif hasattr(native, "toDF"):  # Spark, which would read dots and backticks
         native = native.toDF(*names)
-    elif kind is nw.Implementation.IBIS:
-        native = native.select(**{b: native[a] for a, b in pairs.items()})
+    elif engine is nw.Implementation.IBIS:
+        native = native.select(**{new: native[old] for old, new in new_names.items()})
     else:
-        return lazy.rename(pairs)
+        return lazy.rename(new_names)
 
     renamed: nw.LazyFrame[Any] = nw.from_native(native)
     return renamed
@@ -231,7 +231,8 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
 def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[Any]:
     """Return the wanted columns alone, called by their roles; scores[0] is scores_0."""
     names = lazy.collect_schema().names()
-    numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
+    # by number, since engines take names such as "P" and "p" for one
+    numbered = with_names(lazy, [f"column_{place}" for place in range(len(names))])
     return numbered.select(
         nw.col(f"column_{names.index(name)}").alias(_as_key(role))
         for role, name in wanted.items()
@@ -402,7 +403,7 @@ def weight_sums() -> list[nw.Expr]:
 def weights_of(
     counts: nw.DataFrame[Any], name: str, cases_of_row: Ints | int
 ) -> Weights | None:
-    """Read the sums that an engine made; None where every weight is one."""
+    """Return the sums that an engine made; None where every weight is one."""
     total = _as_floats(counts["weights"])
     square = _as_floats(counts["squares"])
     smallest = _as_floats(counts["least"])

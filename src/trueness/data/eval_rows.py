@@ -46,7 +46,7 @@ def attempts(
     threshold: float | None = None,
     missing_scores: str = "drop",
 ) -> Any:
-    """How many attempts at each item passed?
+    """Attempts at items, and how many of them passed.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ def attempts(
     if item is None or passed is None:
         item, passed, system = _unnamed_columns(data, item, passed, system)
 
-    other = system_column(data) if system is None else None
-    named = (item, passed, system, cluster, other)
-    columns = columns_of(data, list(dict.fromkeys(name for name in named if name)))
+    unnamed_system = system_column(data) if system is None else None
+    names = [item, passed, system, cluster, unnamed_system]
+    columns = columns_of(data, list(dict.fromkeys(name for name in names if name)))
 
-    if other is not None and other not in (item, passed, cluster):
-        _refuse_pooled_systems(columns[item], columns[other], other)
+    if unnamed_system is not None and unnamed_system not in (item, passed, cluster):
+        _refuse_pooled_systems(columns[item], columns[unnamed_system], unnamed_system)
 
     items = columns[item]
     verdict = _verdicts(columns[passed], passed, threshold)
@@ -102,14 +102,15 @@ def attempts(
     clusters = columns[cluster] if cluster else None
 
     def counted(rows: Any) -> Attempts:
+        """Return the attempts in some rows."""
         of_rows = None if clusters is None else clusters[rows]
         return _counted(items[rows], verdict[rows], of_rows)
 
     if system is None:
         return counted(slice(None))
 
-    names, code = _numbered(columns[system], system)
-    return {name: counted(code == number) for number, name in enumerate(names)}
+    systems, code = _numbered(columns[system], system)
+    return {name: counted(code == number) for number, name in enumerate(systems)}
 
 
 def _unnamed_columns(

@@ -124,42 +124,17 @@ def scan(
     Tally: 3 cases (1 negative, 2 positive, 0 unknown),
     2 distinct scores from 0.4 to 0.9
     """
-    sources: list[Any] = list(path) if is_several(path) else [path]
-    for one in sources:
-        _options.file_path(one, "scan")
-
-    places = [os.fsdecode(one) for one in sources]
-    if not places:
-        raise InputError("scan needs at least one file; found an empty list.")
-    if "::" in places[0] and len(places) == 1 and not os.path.isfile(places[0]):
-        places[0], _, table = places[0].rpartition("::")
-    places = [_unpacked(place) for place in places]
-    if len(places) == 1 and is_spreadsheet(places[0]) and os.path.isfile(places[0]):
-        places = [sheet_as_csv(places[0], table)]
-        table = None
+    places, table = _places(path, table)
     if _are_declarations(places):
         return DECLARED_COUNTS.load()(places, table)
 
-    if settings is not None and not isinstance(settings, Mapping):
-        raise InputError(
-            "settings must be a mapping from name to value; found "
-            f"{described(settings)}.",
-            option="settings",
-            example=PythonCode('{"s3_region": "eu-central-1"}'),
-        )
-
-    if types is not None and not isinstance(types, Mapping):
-        raise InputError(
-            f"types must be a mapping from column to type; found {described(types)}.",
-            option="types",
-            example=PythonCode('{"p": "DOUBLE"}'),
-        )
-
-    texts = {name: str(value) for name, value in (settings or {}).items()}
-    connection = _connect(places, texts)
+    _check_mappings(settings, types)
+    settings_as_text = {name: str(value) for name, value in (settings or {}).items()}
+    connection = _connect(places, settings_as_text)
     # how a long text is written is found out by reading it
     with reading(), progress("Opening the file", unit=""):
-        for name, value in texts.items():  # a name that is none is DuckDB's error
+        for name, value in settings_as_text.items():
+            # DuckDB refuses a name that it does not know
             if not name.replace("_", "").isalnum():
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
             connection.execute(f"SET {name} = {text_in_sql(value)}")
@@ -174,6 +149,51 @@ def scan(
             )
 
         return _opened(connection, places, types, union_by_name, decimal)
+
+
+def _places(
+    path: Source | Sequence[Source], table: str | None
+) -> tuple[list[str], str | None]:
+    """Return the names of files, unpacked and as CSV, and the table that is named.
+
+    A table may stand behind the name of a database or a spreadsheet: "a.xlsx::Sheet2".
+    """
+    sources: list[Any] = list(path) if is_several(path) else [path]
+    for source in sources:
+        _options.file_path(source, "scan")
+
+    places = [os.fsdecode(source) for source in sources]
+    if not places:
+        raise InputError("scan needs at least one file; found an empty list.")
+
+    is_single = len(places) == 1
+    if is_single and "::" in places[0] and not os.path.isfile(places[0]):
+        places[0], _, table = places[0].rpartition("::")
+
+    places = [_unpacked(place) for place in places]
+    if is_single and is_spreadsheet(places[0]) and os.path.isfile(places[0]):
+        return [sheet_as_csv(places[0], table)], None
+    return places, table
+
+
+def _check_mappings(
+    settings: Mapping[str, Any] | None, types: Mapping[str, str] | None
+) -> None:
+    """Raise an error unless settings and types are mappings, if there are any."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(
+            "settings must be a mapping from name to value; found "
+            f"{described(settings)}.",
+            option="settings",
+            example=PythonCode('{"s3_region": "eu-central-1"}'),
+        )
+
+    if types is not None and not isinstance(types, Mapping):
+        raise InputError(
+            f"types must be a mapping from column to type; found {described(types)}.",
+            option="types",
+            example=PythonCode('{"p": "DOUBLE"}'),
+        )
 
 
 def _are_declarations(places: Sequence[str]) -> bool:
@@ -314,7 +334,7 @@ def _one_kind(files: Sequence[str]) -> str:
 
 
 def _check_first_bytes(file: str, kind: str) -> None:
-    """Stop at Parquet that is called otherwise, or the other way round."""
+    """Raise an error for Parquet that is called otherwise, or the other way round."""
     head = _begins(file)
     is_named_parquet = kind == "parquet"
     if not head or head.startswith(b"PAR") == is_named_parquet:
@@ -486,7 +506,7 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
 
 
 def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
-    """Make columns of the parts of objects, and rows of the entries of lists.
+    """Return rows with columns for the parts of objects, and rows for lists.
 
     The part ``score`` of ``output`` becomes the column ``output.score``. Lists are rows
     where every column is one, ``{"label": [1, 0], "score": [0.9, 0.2]}``, and where a

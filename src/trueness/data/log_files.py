@@ -108,6 +108,7 @@ def read_inspect_archive(file: str) -> InspectArchive:
 
 
 def _head_and_samples(archive: zipfile.ZipFile, file: str) -> InspectArchive:
+    """Return the header and the samples of a log of Inspect."""
     names = set(archive.namelist())
     # a run that was stopped has no header, but what it was started with
     if "header.json" in names:
@@ -161,6 +162,7 @@ def _unpack(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
 
 
 def _unpack_zstandard(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
+    """Return the unpacked bytes of an entry that Python cannot unpack by itself."""
     arrow = required("pyarrow", "files")
     entry = archive.getinfo(name)
 

@@ -49,7 +49,7 @@ class LongTable:
 def refuse_long_table(
     table: DataTable, label: str, scores: Collection[str], *, compares: bool = False
 ) -> None:
-    """Stop where each case would count several times, and nobody said so.
+    """Raise an error where each case would count several times, and nobody said so.
 
     ``compares``: the analysis needs a column of scores for each part.
     """
@@ -73,25 +73,25 @@ def find_long_table(
     table: DataTable, label: str, taken: Collection[str]
 ) -> LongTable | None:
     """Return the columns of the cases and of their parts; None where there are none."""
-    free = [
+    candidates = [
         column
         for column, kind in table.kinds.items()
         if column not in taken and kind in (WHOLE, TEXT, DATE)
     ][:MOST_COLUMNS]
-    if len(free) < 2 or table.kinds.get(label, OTHER) == OTHER:
+    if len(candidates) < 2 or table.kinds.get(label, OTHER) == OTHER:
         return None
 
     rows, _ = table.value_counts([])
     if rows > MOST_ROWS:
         return None
 
-    _, values = table.value_counts(free)
-    for case, part in permutations(free, 2):
-        if not _could_be_long(values[case], values[part], rows):
+    _, n_distinct = table.value_counts(candidates)
+    for case, part in permutations(candidates, 2):
+        if not _could_be_long(n_distinct[case], n_distinct[part], rows):
             continue
         repeats = table.repeated_cases(case, part, label)
         if _is_long(repeats):
-            names = tuple(str(v) for v in table.distinct(part, MOST_PARTS))
+            names = tuple(str(value) for value in table.distinct(part, MOST_PARTS))
             return LongTable(case, part, repeats.cases, repeats.rows, names)
 
     return None

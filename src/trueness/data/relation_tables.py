@@ -116,7 +116,7 @@ class RelationTable:
         of_label = quoted(label)
         labelled = f"FILTER ({of_label} IS NOT NULL)"
         different_cases = f"count(DISTINCT {of_case})"
-        wanted = [
+        aggregates = [
             "count(*)",
             different_cases,
             f"count(DISTINCT ({of_case}, {of_part}))",
@@ -124,11 +124,13 @@ class RelationTable:
             f"count(DISTINCT ({of_case}, {of_label})) {labelled}",
         ]
         named = self.rows.filter(f"{of_case} IS NOT NULL AND {of_part} IS NOT NULL")
-        (counts,) = named.aggregate(", ".join(wanted)).fetchall()
+        (counts,) = named.aggregate(", ".join(aggregates)).fetchall()
         rows, cases, pairs, labelled_cases, case_labels = map(int, counts)
         by_label = named.aggregate(f"{of_label}, {different_cases}", of_label)
-        of_labels = tuple(
-            int(n) for value, n in by_label.fetchall() if value is not None
+        cases_of_labels = tuple(
+            int(number)
+            for label_value, number in by_label.fetchall()
+            if label_value is not None
         )
 
         return RepeatedCases(
@@ -137,7 +139,7 @@ class RelationTable:
             pairs=pairs,
             labelled_cases=labelled_cases,
             case_labels=case_labels,
-            cases_of_labels=of_labels,
+            cases_of_labels=cases_of_labels,
         )
 
     def add_up_to_one(self, first: str, second: str) -> bool:
@@ -156,6 +158,7 @@ class RelationTable:
 
 
 def _kind_of(kind: str) -> str:
+    """Return what a type of DuckDB holds: whole numbers, text, dates and so on."""
     # DOUBLE[] is a list of numbers
     if kind.endswith("]"):
         return OTHER

@@ -476,8 +476,7 @@ def _clean_labels(
     if not has_text or len(values) > MOST_LABELS:
         return positive, True
 
-    what = f"column {wanted['label']!r}"
-    labels = cleaning.label_words(values, positive, what)
+    labels = cleaning.label_words(values, positive, f"column {wanted['label']!r}")
     is_clean = len(values) <= 2 and set(labels.code.values()) <= {0, 1}
     if not is_clean:
         return positive, False
@@ -499,7 +498,7 @@ def _read_counts(
     by: Column | None,
     at_most: int | None,
 ) -> Tally | dict[Any, Tally]:
-    """Read the counts that a table holds, all of them or each group's."""
+    """Return the counts that a table holds, all of them or each group's."""
     wanted = count_columns_of(names)
     group_columns: list[str] = []
     if isinstance(by, list):
@@ -510,6 +509,7 @@ def _read_counts(
     columns = engines.columns_of(data, [*wanted.values(), *group_columns])
 
     def tally_at(rows: Any) -> Tally:
+        """Return the counts in some rows of the table."""
         counts = {role: columns[name][rows] for role, name in wanted.items()}
         tally = tally_of_counts(counts)
         return tally if at_most is None else tally.bin(at_most)
@@ -521,7 +521,10 @@ def _read_counts(
         code, groups = intersections(
             group_columns, [columns[name] for name in group_columns]
         )
-        return {group: tally_at(code == k) for k, group in enumerate(groups)}
+        return {group: tally_at(code == number) for number, group in enumerate(groups)}
 
     group_names, member = _columns.group_members(columns[group_columns[0]])
-    return {plain(name): tally_at(member == k) for k, name in enumerate(group_names)}
+    return {
+        plain(name): tally_at(member == number)
+        for number, name in enumerate(group_names)
+    }

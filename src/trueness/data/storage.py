@@ -111,7 +111,7 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
 
 
 def _check_squares(counts: Sequence[Array]) -> None:
-    """Stop at sums of squares that no weights have, up to rounding."""
+    """Raise an error for sums of squares that no weights have, up to rounding."""
     number = len(COUNTS)
     for name, sums, squares in zip(
         COUNTS, counts[:number], counts[number:], strict=True
@@ -187,6 +187,7 @@ def _whole(values: Array, name: str) -> Array:
 
 
 def _weights(values: Array, name: str) -> Array:
+    """Return sums of weights or of squares, which are finite and not negative."""
     number = _columns.numeric_scores(values, name).astype(np.float64)
     fine = (number >= 0) & (number < np.inf)
     if not fine.all():
@@ -362,6 +363,7 @@ def _columns_of_csv(place: Path) -> dict[str, Array]:
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
+    """Return the counts of a file that names its columns as the format does."""
     if not are_counts(columns):
         raise InputError(
             f"{place} must have the columns score, neg, pos and unknown; it has "
@@ -456,8 +458,11 @@ def write_columns(
     metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
 
     with replacing(path) as temporary:
-        table = pa.table({k: np.ascontiguousarray(v) for k, v in columns.items()})
-        with temporary.open("wb") as file:  # PyArrow cannot open every name itself
+        table = pa.table(
+            {name: np.ascontiguousarray(values) for name, values in columns.items()}
+        )
+        # PyArrow cannot open every name itself
+        with temporary.open("wb") as file:
             pq.write_table(table.replace_schema_metadata(metadata), file)
 
 
@@ -534,6 +539,7 @@ def _not_swollen(path: Path, size: int) -> None:
 
 
 def _known_version(about: Mapping[str, Any], path: Path) -> None:
+    """Raise an error for a format that is newer than this library."""
     version = about.get("version", VERSION)
     if type(version) is not int or version < 1:
         raise ValueError(f"version {version!r} is none")
@@ -546,6 +552,7 @@ def _known_version(about: Mapping[str, Any], path: Path) -> None:
 
 
 def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, Any]:
+    """Return what a file says of itself; raise an error if it is not of this kind."""
     if _KEY not in metadata:
         raise InputError(
             f"{path} does not hold counts that Trueness wrote. Predictions are read "

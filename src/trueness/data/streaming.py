@@ -122,59 +122,72 @@ def stream(
     if "label" not in wanted:
         return tally_of_rows(score, zero, zero, unknown)
 
-    negative, chosen = _pair(piles, positive, wanted["label"])
-    return tally_of_rows(
-        score, piles.get(negative, zero), piles.get(chosen, zero), unknown
-    )
+    negative_label, positive_label = _pair(piles, positive, wanted["label"])
+    neg = piles.get(negative_label, zero)
+    pos = piles.get(positive_label, zero)
+    return tally_of_rows(score, neg, pos, unknown)
 
 
 def weigh(
     lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
 ) -> Tally:
-    """Add up the weights of one score column of floats, batch by batch."""
+    """Return the sums of weights of one score column of floats, batch by batch."""
     label = wanted.get("label")
     codes: dict[Any, int] = {None: 2}  # of labels, as they come; None is missing
-    rows: list[tuple[Array, ...]] = []  # scores, codes of labels, weights
-    rows_held = 0
+    waiting: list[tuple[Array, ...]] = []  # scores, codes of labels, weights
+    rows_waiting = 0
     sums_of_parts: list[tuple[Array, ...]] = []
     all_are_one = True
-
     largest_weight = 0.0
+
     for batch in _batches(lazy, wanted):
         weight, smallest, largest = _weights(batch.weights, wanted["weight"])
         all_are_one = all_are_one and (smallest == largest == 1 or not weight.size)
         largest_weight = max(largest_weight, largest)
         size = batch.score.size
-        rows.append((batch.score, _coded(batch.labels, size, codes), weight))
+        waiting.append((batch.score, _coded(batch.labels, size, codes), weight))
 
-        if len(codes) > 3:  # two labels and None: this says what is wrong
+        if len(codes) > 3:
+            # two labels and None are expected: this says what is wrong
             _pair(codes, positive, label)
 
-        rows_held += size
-        if rows_held >= _TOGETHER:
-            sums_of_parts.append(_add_up(rows))
-            rows = []
-            rows_held = 0
+        rows_waiting += size
+        if rows_waiting >= _TOGETHER:
+            sums_of_parts.append(_add_up(waiting))
+            waiting = []
+            rows_waiting = 0
 
     _columns.weighable(largest_weight)
-    if rows:
-        sums_of_parts.append(_add_up(rows))
+    if waiting:
+        sums_of_parts.append(_add_up(waiting))
     if not sums_of_parts:
         return Tally()
 
-    score, *sums = (
-        sums_of_parts[0] if len(sums_of_parts) == 1 else merge_counts(sums_of_parts)
-    )
-    if label is not None:
-        negative, chosen = _pair(codes, positive, label)
-        positives_came_first = codes.get(chosen) == 0 or codes.get(negative) == 1
-        if positives_came_first:
-            sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
+    # adding parts costs time, and one part is added already
+    all_sums = sums_of_parts[0]
+    if len(sums_of_parts) > 1:
+        all_sums = merge_counts(sums_of_parts)
+    score, *sums = all_sums
 
-    if all_are_one:  # cases of weight one are cases
+    if label is not None:
+        negative, positive_label = _pair(codes, positive, label)
+        positives_came_first = (
+            codes.get(positive_label) == 0 or codes.get(negative) == 1
+        )
+        if positives_came_first:
+            sums = _with_classes_exchanged(sums)
+
+    if all_are_one:
+        # cases of weight one are cases: counts, and no sums of squares
         sums = [total.astype(np.int64) for total in sums[:3]]
 
     return tally_of_rows(score, *sums)
+
+
+def _with_classes_exchanged(sums: Sequence[Array]) -> list[Array]:
+    """Return the sums of weights and of squares, with the two classes exchanged."""
+    first, second, unknown, first_squares, second_squares, unknown_squares = sums
+    return [second, first, unknown, second_squares, first_squares, unknown_squares]
 
 
 def _add_up(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
@@ -211,10 +224,10 @@ def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
 
 def _pair(labels: Iterable[Any], positive: LabelValue, label: str | None) -> Any:
     """Return the negative and the positive label."""
-    known = sorted(
-        (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)
-    )
-    return _columns.label_pair(known, positive, f"column {label!r}")
+    present = [value for value in labels if value is not None]
+    # values of different types have no order of their own
+    in_order = sorted(present, key=lambda value: (type(value).__name__, value))
+    return _columns.label_pair(in_order, positive, f"column {label!r}")
 
 
 @final
@@ -229,16 +242,20 @@ class _Batch:
 
 
 def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Batch]:
-    """Read a lazy frame in batches; stops at the end where scores are not finite."""
-    chosen = by_role(lazy, wanted)
+    """Yield the rows of a lazy frame; raise an error at the end for missing scores.
+
+    At the end, so that the error tells how many they are.
+    """
+    columns_by_role = by_role(lazy, wanted)
     name = wanted["score"]
     number_not_finite = 0
     number_infinite = 0
     total = 0
 
-    with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
-        for arrow_batch in _arrow_batches(chosen.to_native()):
-            heed()
+    bar = progress(f"counting {name}", _known_rows(columns_by_role))
+    with bar as rows_done, reading() as stop_if_interrupted:
+        for arrow_batch in _arrow_batches(columns_by_role.to_native()):
+            stop_if_interrupted()
             columns = {role: arrow_batch.column(role) for role in wanted}
             score, is_not_finite = _numbers(columns["score"], name)
             total += score.size
@@ -250,7 +267,7 @@ def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Ba
             yield _Batch(
                 score, is_not_finite, columns.get("label"), columns.get("weight")
             )
-            seen(score.size)
+            rows_done(score.size)
 
     if number_not_finite:
         raise _columns.not_finite(
@@ -261,7 +278,7 @@ def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Ba
 
 
 def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
-    """Read a plan of DuckDB or Polars in batches of Arrow."""
+    """Yield the rows of a plan of DuckDB or Polars, in batches of Arrow."""
     if hasattr(native, "to_arrow_reader"):
         with native.to_arrow_reader(_BATCH) as reader:
             yield from reader
@@ -291,14 +308,15 @@ def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
 
 
 def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
-    """Return each label value of a batch and where it stands; None is missing."""
+    """Yield each label value of a batch and where it stands; None is missing."""
     if labels is None:
         yield None, np.ones(size, dtype=bool)
         return
 
-    simple = _whole_pair(labels)
-    if simple is not None:
-        low, high, is_high = simple
+    # labels 0 and 1 are told apart without a dictionary
+    whole_pair = _whole_pair(labels)
+    if whole_pair is not None:
+        low, high, is_high = whole_pair
         yield high, is_high
         if low != high:
             yield low, ~is_high
@@ -310,21 +328,29 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
         first_labels = coded.dictionary.to_pylist()[:_MOST_LABELS]
         _columns.label_pair(sorted(first_labels), None, "label")
 
-    for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
-        k = -1 if value is None else k
-        yield (None if value != value else value), code == k
+    for place, value in enumerate([*coded.dictionary.to_pylist(), None]):
+        code_of_value = -1 if value is None else place
+        # a NaN is a missing label, too: only NaN differs from itself
+        label = None if value != value else value
+        yield label, code == code_of_value
 
 
 def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
-    """Read a batch of at most two neighbouring whole numbers, none missing."""
+    """Return two neighbouring whole numbers, and which labels are the higher one.
+
+    None where a batch has other labels, or where some are missing.
+    """
     types = required("pyarrow", "files").types
-    whole = types.is_integer(labels.type) or types.is_boolean(labels.type)
-    if labels.null_count or len(labels) == 0 or not whole:
+    are_whole = types.is_integer(labels.type) or types.is_boolean(labels.type)
+    if labels.null_count or len(labels) == 0 or not are_whole:
         return None
 
     values = arrow_numbers(labels)
-    low, high = plain(values.min()), plain(values.max())
-    return (low, high, values == high) if high - low <= 1 else None
+    low = plain(values.min())
+    high = plain(values.max())
+    if high - low > 1:
+        return None
+    return low, high, values == high
 
 
 def _descending_keys(bits: Array) -> Array:
@@ -424,6 +450,7 @@ class KeyCounter:
                     columns[pile] = np.zeros(ends[-1], dtype=np.int64)
 
         def fill(piece: Piece, start: int, stop: int) -> None:
+            """Write a piece into its rows of the columns."""
             keys, counts = piece
             bits = _descending_keys(keys.view(_BITS[self._dtype][1]))
             score[start:stop] = bits.view(self._dtype)
@@ -436,19 +463,19 @@ class KeyCounter:
 
 
 def _sorted_run(block: Array) -> Run:
-    """Sort a block of keys, and fold it where keys repeat."""
+    """Return the keys of a block in order, with counts where keys repeat."""
     block.sort()
-    run = begins_run(block)
+    is_first = begins_run(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
-    if 2 * int(run.sum()) > block.size:
+    if 2 * int(is_first.sum()) > block.size:
         return block, None
 
-    start = np.flatnonzero(run)
+    start = np.flatnonzero(is_first)
     return block[start], np.diff(start, append=block.size).astype(np.uint32)
 
 
 def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
-    """Merge sorted runs into distinct keys and their counts."""
+    """Return the distinct keys of sorted runs, and their counts."""
     keys = np.concatenate([keys_of_run for keys_of_run, _ in runs])
 
     if all(counts is None for _, counts in runs):
@@ -473,7 +500,7 @@ def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
 def _merge_ranges(
     piles: Mapping[Hashable, list[Run]], pool: ThreadPoolExecutor
 ) -> list[Piece]:
-    """Merge the runs of all piles, in ranges of about ``_RANGE`` keys."""
+    """Return the merged runs of all piles, in ranges of about ``_RANGE`` keys."""
     if not piles:
         return []
 
@@ -482,6 +509,7 @@ def _merge_ranges(
     edges = [None, *np.unique(np.sort(np.concatenate(sample))[64::64]), None]
 
     def merge_range(ends: tuple[Any, Any]) -> Piece:
+        """Return the keys between two ends, with the counts of each pile."""
         low, high = ends
         merged = {
             pile: _merge([_between(run, low, high) for run in runs])
@@ -514,21 +542,23 @@ def _between(run: Run, low: Any, high: Any) -> Run:
 
 def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
     """Return the keys of all piles once, with the counts of each pile."""
-    keys = np.concatenate([own for own, _ in piles.values()])
+    keys = np.concatenate([keys_of_pile for keys_of_pile, _ in piles.values()])
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    new = begins_run(ordered)
-    distinct = ordered[new]
+    is_first = begins_run(ordered)
+    distinct = ordered[is_first]
+    # the row of each key among the distinct ones
     row = np.empty(keys.size, dtype=np.int32)
-    row[order] = np.cumsum(new, dtype=np.int32) - 1
+    row[order] = np.cumsum(is_first, dtype=np.int32) - 1
 
     columns = {}
-    first = 0
-    for pile, (own, counts) in piles.items():
+    start = 0
+    for pile, (keys_of_pile, counts) in piles.items():
+        stop = start + keys_of_pile.size
         # waiting pieces are as long as the answer: most counts fit into one byte
-        narrow = np.min_scalar_type(int(counts.max(initial=0)))
-        columns[pile] = np.zeros(distinct.size, dtype=narrow)
-        columns[pile][row[first : first + own.size]] = counts
-        first += own.size
+        narrow_type = np.min_scalar_type(int(counts.max(initial=0)))
+        columns[pile] = np.zeros(distinct.size, dtype=narrow_type)
+        columns[pile][row[start:stop]] = counts
+        start = stop
 
     return distinct, columns

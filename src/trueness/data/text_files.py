@@ -340,7 +340,7 @@ def separators(text: str) -> list[str]:
 
 
 def _unpacked(file: str, max_bytes: int) -> bytes | None:
-    """Give the bytes of a file, unpacked as far as that; None where it is broken."""
+    """Return the bytes of a file, unpacked as far as that; None where it is broken."""
     packed = file.endswith((".gz", ".zst"))
     arrow = required("pyarrow", "files") if packed else None
 

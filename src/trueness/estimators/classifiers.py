@@ -564,7 +564,7 @@ def tally_of(y: Array, score: Array, positive: LabelValue) -> Tally:
 
 
 def class_of(value: LabelValue, classes: Sequence[Any], what: str) -> None:
-    """Stop when a value is not one of the classes."""
+    """Raise an error when a value is not one of the classes."""
     if not any(bool(k == value) for k in classes):
         raise InputError(
             f"{what} must be one of the classes {listing(classes)}; found {value!r}."

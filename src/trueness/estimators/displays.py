@@ -133,15 +133,17 @@ class _Display:
         ax: Axes | None = None,
         **drawn: Any,
     ) -> Self:
-        """Draw labels and scores, which are higher for the positive class.
+        """Return the display of labels and scores, drawn.
+
+        Scores are higher for the positive class.
 
         ``sample_weight``, ``cluster`` and ``pos_label`` are as in
         :func:`trueness.tally`; ``name`` is for the legend; all others go to
         :meth:`plot`.
         """
-        roles = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
-        columns: dict[str, Any] = {k: v for k, v in roles.items() if v is not None}
-        counts = tally(y_true, y_score, **columns)
+        counts = tally(
+            y_true, y_score, weight=sample_weight, cluster=cluster, positive=pos_label
+        )
         return cls([counts], level, name, pos_label).plot(ax=ax, **drawn)
 
     @classmethod

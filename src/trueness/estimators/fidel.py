@@ -113,13 +113,13 @@ class FiDELClassifier(
 
         parts = self._parts(rows, label, groups, len(models))
         if self.partition == "disjoint":
-            trained, outputs = self._train_apart(models, rows, label, parts)
+            trained, scores = self._train_apart(models, rows, label, parts)
         else:
-            trained, outputs = self._cross_fit(models, rows, label, parts)
+            trained, scores = self._cross_fit(models, rows, label, parts)
 
         self.estimators_ = trained
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
-        panel = Panel(names, outputs, 1 - label, label)
+        panel = Panel(names, scores, neg=1 - label, pos=label)
         self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
 
         self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(rows)[1])
@@ -131,33 +131,36 @@ class FiDELClassifier(
     def _train_apart(
         self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
-        """Train each model on a part of its own; score all cases but these."""
-        own_parts = [parts[k % len(parts)] for k in range(len(models))]
-        trained = self._train(rows, label, zip(models, own_parts, strict=True))
-        outputs = np.column_stack([_scores_of_model(model, rows) for model in trained])
-        for k, part in enumerate(own_parts):
+        """Return models trained on a part each, and their scores of all other cases."""
+        part_of_model = [parts[number % len(parts)] for number in range(len(models))]
+        trained = self._train(rows, label, zip(models, part_of_model, strict=True))
+        scores = np.column_stack([_scores_of_model(model, rows) for model in trained])
+        for column, part in enumerate(part_of_model):
             # a model is never judged on the cases that it was shown
-            outputs[part, k] = np.nan
+            scores[part, column] = np.nan
 
-        return trained, outputs
+        return trained, scores
 
     def _cross_fit(
         self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
-        """Score each part by models trained on the others; then train on all cases."""
+        """Return models trained on all cases, and cross-fitted scores.
+
+        Each part is scored by models that were trained on the others.
+        """
         all_cases = np.arange(len(label))
-        outputs = np.full((len(label), len(models)), np.nan)
+        scores = np.full((len(label), len(models)), np.nan)
         for part in parts:
             other_cases = np.setdiff1d(all_cases, part)
             trained_on_others = self._train(
                 rows, label, [(model, other_cases) for model in models]
             )
             rows_of_part = _safe_indexing(rows, part)
-            for k, model in enumerate(trained_on_others):
-                outputs[part, k] = _scores_of_model(model, rows_of_part)
+            for column, model in enumerate(trained_on_others):
+                scores[part, column] = _scores_of_model(model, rows_of_part)
 
         trained = self._train(rows, label, [(model, all_cases) for model in models])
-        return trained, outputs
+        return trained, scores
 
     def _parts(
         self, rows: Features, label: Ints, groups: Column | None, models: int
@@ -191,6 +194,7 @@ class FiDELClassifier(
     def _train(
         self, rows: Features, label: Ints, pairs: Iterable[tuple[Any, Ints]]
     ) -> list[Any]:
+        """Return the models of the pairs, each trained on its part of the cases."""
         target = self.classes_[label]
         jobs = (
             delayed(_fit_on)(clone(model), rows, target, part) for model, part in pairs

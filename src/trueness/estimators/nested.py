@@ -94,13 +94,14 @@ def _tallies_without_two_folds(
     all_cases = np.arange(len(data.labels))
     tallies = {}
     for i, j in combinations_with_replacement(range(len(folds)), 2):
-        left_out = np.concatenate([folds[i], folds[j]])
-        train = np.setdiff1d(all_cases, left_out)
-        trained = data.fit(model, train)
+        cases_left_out = np.concatenate([folds[i], folds[j]])
+        training_cases = np.setdiff1d(all_cases, cases_left_out)
+        trained = data.fit(model, training_cases)
         # a model without two folds serves either of them
-        for tested, other in {(i, j), (j, i)}:
-            score = data.score(trained, response, Split(train, folds[tested]))
-            tallies[tested, other] = data.count_tally(score, folds[tested])
+        for tested, also_left_out in {(i, j), (j, i)}:
+            split = Split(training_cases, folds[tested])
+            score = data.score(trained, response, split)
+            tallies[tested, also_left_out] = data.count_tally(score, folds[tested])
 
     return tallies
 

@@ -539,26 +539,33 @@ def prune(
     >>> int(tree.get_n_leaves()), int(prune(tree).get_n_leaves())
     (4, 1)
     """
-    low = low_level(tree)
-    left = low.children_left
-    right = low.children_right
+    nodes = low_level(tree)
+    left_child = nodes.children_left
+    right_child = nodes.children_right
 
     if X is None:
         neg, pos = grown_counts(tree)
     else:
-        counted, _ = tree_leaves(tree, X, y, classes=classes)
-        neg = np.zeros(left.size, np.int64)
-        pos = np.zeros(left.size, np.int64)
-        neg[counted.node] = counted.neg
-        pos[counted.node] = counted.pos
-        neg = node_counts(left, right, neg)
-        pos = node_counts(left, right, pos)
+        leaves, _ = tree_leaves(tree, X, y, classes=classes)
+        neg = np.zeros(left_child.size, np.int64)
+        pos = np.zeros(left_child.size, np.int64)
+        neg[leaves.node] = leaves.neg
+        pos[leaves.node] = leaves.pos
+        # an inner node has the cases of the leaves below it
+        neg = node_counts(left_child, right_child, neg)
+        pos = node_counts(left_child, right_child, pos)
 
     is_leaf = merge_splits(
-        left, right, neg, pos, confidence=confidence, method=method, empty=empty
+        left_child,
+        right_child,
+        neg,
+        pos,
+        confidence=confidence,
+        method=method,
+        empty=empty,
     )
     pruned = copy.copy(tree)
-    pruned.tree_ = _cut_back(low, is_leaf)
+    pruned.tree_ = _cut_back(nodes, is_leaf)
 
     return pruned
 

@@ -109,7 +109,7 @@ def library_of(x: object) -> Library | None:
 
 
 def check_same_device(labels: SupportsArray, scores: SupportsArray) -> None:
-    """Refuse labels and scores on different devices."""
+    """Raise an error for labels and scores on different devices."""
     of_labels = str(getattr(labels, "device", "the host"))
     of_scores = str(getattr(scores, "device", "the host"))
     if type(labels) is not type(scores) or of_labels != of_scores:

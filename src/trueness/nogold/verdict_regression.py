@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit
 
-from trueness._core.arrays import Floats, blocks
+from trueness._core.arrays import Floats
 from trueness._core.progress import stop_if_requested
 from trueness.nogold.particles import effective_number, resample
 from trueness.nogold.verdicts import DRAWS, SLOPE_SD, Verdicts, one_verdict
@@ -20,7 +20,6 @@ Rng = np.random.Generator
 DEGREES_OF_FREEDOM = 5.0  # of the proposals
 PROPOSALS_PER_DRAW = 4
 MAX_NEWTON_STEPS = 100
-MAX_ENTRIES = 1 << 20  # of a block of draws, so that work can be stopped in between
 # cases of each class that the prior adds: to each of several groups, to all cases, and
 # to all cases where a class has no label
 CASES_PER_GROUP = 1 / 3
@@ -148,12 +147,7 @@ def draw_joint_proportions(
 
     # the proportion of each pattern in the population, by the Bayesian bootstrap:
     # normalised gamma variables are a Dirichlet draw (Rubin 1981)
-    groups = len(data.regressors)
-    gamma = np.empty((draws, groups))
-    for block in blocks(draws, max(1, MAX_ENTRIES // groups)):
-        gamma[block] = rng.standard_gamma(
-            data.total, (block.stop - block.start, groups)
-        )
+    gamma = rng.standard_gamma(data.total, (draws, len(data.regressors)))
     proportion = gamma / gamma.sum(axis=1, keepdims=True)
     probability = probabilities(coefficients, data.regressors)
 
@@ -209,11 +203,7 @@ def _trust_in_residuals(data: Verdicts) -> Floats:
 def probabilities(coefficients: Floats, regressors: Floats) -> Floats:
     """Return P(+ | x) of each row in each draw of the coefficients, (draws, rows)."""
     intercept = coefficients[:, :1]
-    log_odds = intercept + coefficients[:, 1:] @ regressors.T
-    probability = np.empty_like(log_odds)
-    for block in blocks(len(log_odds), max(1, MAX_ENTRIES // len(regressors))):
-        expit(log_odds[block], out=probability[block])
-    return probability
+    return np.asarray(expit(intercept + coefficients[:, 1:] @ regressors.T))
 
 
 def _add_prior(data: Verdicts) -> PenalizedData:
@@ -271,7 +261,6 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
 
 def _log_posterior(coefficients: Floats, data: PenalizedData) -> Floats:
     """Return the log posterior, without its constant, of each row of coefficients."""
-    stop_if_requested()
     log_odds = coefficients @ data.rows.T
     log_likelihood = log_expit(log_odds) @ data.pos + log_expit(-log_odds) @ data.neg
     return np.asarray(log_likelihood - coefficients**2 @ data.penalty / 2)

@@ -72,6 +72,7 @@ def _extent(figure: Diagram) -> _DrawnExtent:
 
 
 def _draw_edges(ax: Axes, figure: Diagram) -> None:
+    """Draw an arrow, or a line, from node to node."""
     for first, second in figure.edges:
         start = figure.nodes[first]
         end = figure.nodes[second]
@@ -91,6 +92,7 @@ def _draw_edges(ax: Axes, figure: Diagram) -> None:
 
 
 def _draw_plates(ax: Axes, figure: Diagram) -> None:
+    """Draw the boxes around nodes that are repeated, each with its text."""
     patches = required("matplotlib.patches", "plots")
     for plate in figure.plates:
         box = patches.FancyBboxPatch(
@@ -164,6 +166,7 @@ def _write_node(ax: Axes, node: Node) -> None:
 
 
 def _write_at(ax: Axes, node: Node, text: str, *, offset: int, alignment: str) -> None:
+    """Write a text at a distance from a node, in points."""
     if not text:
         return
 

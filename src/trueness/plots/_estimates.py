@@ -76,6 +76,7 @@ def draw_intervals(ax: Axes, figure: Intervals) -> None:
 def _draw_intervals_by_verdict(
     ax: Axes, figure: Intervals, rows: Array, verdicts: Array
 ) -> None:
+    """Draw intervals with the colour and the marker of their verdict."""
     arms = _arms_of(figure)
     for verdict in dict.fromkeys(verdicts.tolist()):
         colour, marker = _VERDICTS[verdict]

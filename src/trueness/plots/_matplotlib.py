@@ -109,7 +109,7 @@ def _draw_on(ax: Axes, figure: TitledFigure) -> Axes:
 
 
 def _check_span(bars: Bars) -> None:
-    """Stop at scores so far apart that no axis holds them."""
+    """Raise an error for scores so far apart that no axis holds them."""
     low = float(bars.edges[0])
     high = float(bars.edges[-1])
     if not math.isfinite(1.2 * (high - low)):  # with the margins of an axis

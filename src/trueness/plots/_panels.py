@@ -40,6 +40,7 @@ def draw_panels(ax: Axes, panels: Panels) -> None:
 
 
 def _draw_side_by_side(ax: Axes, panels: Panels) -> None:
+    """Draw each panel on axes of its own, in the place of the axes."""
     place_in_grid = ax.get_subplotspec()
     if place_in_grid is None:
         raise InputError(

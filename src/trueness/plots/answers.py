@@ -36,7 +36,7 @@ from trueness.readers.analysis import ReaderStudy
 
 @picture
 def dominance(result: Dominance, **style: Unpack[Style]) -> Shown:
-    """Where is the first of two classifiers better, and how certain is it? A chart.
+    """Difference of two ROC curves: where is the first classifier better?
 
     The default title is the verdict.
     """
@@ -48,12 +48,12 @@ def dominance(result: Dominance, **style: Unpack[Style]) -> Shown:
             f"somewhere: {p_is(result.p_worse)}"
         )
 
-    about = (
+    description = (
         f"Difference of the ROC curves of {first} and {second} with its "
         f"{level_text(result.level)} band for the whole curve. {verdict}."
     )
     figure = difference_figure(result, f"{first} - {second}")
-    return TitledFigure(figure, title=verdict, description=about)
+    return TitledFigure(figure, title=verdict, description=description)
 
 
 _VERDICT_OF_CURVES = {
@@ -135,7 +135,7 @@ def combiner_lines(
 
 @picture
 def reader_results(study: ReaderStudy, **style: Unpack[Style]) -> Shown:
-    """How well does each reader do with each treatment, and all readers on average?
+    """Results of each reader with each treatment, and of all readers on average.
 
     The default title is the test of equality.
     """
@@ -194,7 +194,7 @@ def pass_rates(
 
 @picture
 def check_verdicts(check: Check, **style: Unpack[Style]) -> Shown:
-    """Where does each interval lie relative to its bound?
+    """Intervals of a check, seen from their bounds.
 
     Requirements on counts have no interval and are left out.
     """

@@ -60,17 +60,16 @@ def posterior_densities(
     families = list(prior) or ["prevalence", "sensitivity", "specificity"]
     posterior_draws = np.hstack([posterior.flat[family] for family in families])
     prior_draws = np.hstack([prior[family] for family in families]) if prior else None
-    names = [
-        str(n) for n in posterior.diagnostics.parameter[: posterior_draws.shape[1]]
-    ]
+    parameters = posterior.diagnostics.parameter[: posterior_draws.shape[1]]
+    names = [str(name) for name in parameters]
     true_values = dict(truth or {})
     _check_parameters(true_values, names)
 
     panels = []
-    for i, name in enumerate(names):
-        draws = {"posterior": posterior_draws[:, i]}
+    for column, name in enumerate(names):
+        draws = {"posterior": posterior_draws[:, column]}
         if prior_draws is not None:
-            draws["prior"] = prior_draws[:, i]
+            draws["prior"] = prior_draws[:, column]
         panels.append(_density_panel(name, draws, true_values.get(name)))
 
     description = "Posterior and prior density of every parameter"
@@ -78,7 +77,7 @@ def posterior_densities(
 
 
 def _check_parameters(true_values: Mapping[str, float], names: Sequence[str]) -> None:
-    """Refuse a true value of a parameter that the model does not have."""
+    """Raise an error for a true value of a parameter that the model does not have."""
     unknown = [name for name in true_values if name not in names]
     if unknown:
         raise InputError(
@@ -162,12 +161,13 @@ def combination_densities(
     n_best
         How many of the best combinations are drawn, as in :func:`combination_plane`.
     """
+    n_best = _options.whole_number(n_best, "n_best", at_least=1)
+    combinations = _combinations_to_draw(posterior, n_best)
+
     panels = []
-    drawn = _combinations_to_draw(
-        posterior, _options.whole_number(n_best, "n_best", at_least=1)
-    )
-    for formula, chosen in list(drawn.items())[:n_best]:
-        sensitivity, specificity = pattern_draws.rates_of(posterior, chosen)
+    # of more than four tests there may be more of them: the best by each criterion
+    for formula, patterns in list(combinations.items())[:n_best]:
+        sensitivity, specificity = pattern_draws.rates_of(posterior, patterns)
         areas = (
             Line("sensitivity", _density(sensitivity, 0.0, 1.0)),
             Line("specificity", _density(specificity, 0.0, 1.0)),
@@ -219,7 +219,7 @@ def latent_model(posterior: LatentPosterior, **style: Unpack[Style]) -> Shown:
 def combination_plane(
     posterior: LatentPosterior, n_best: int = 12, **style: Unpack[Style]
 ) -> Shown:
-    """Draw the best combinations in the ROC plane, with their 95 % intervals.
+    """The best combinations in the ROC plane, with their 95 % intervals.
 
     Parameters
     ----------
@@ -228,14 +228,20 @@ def combination_plane(
         and specificity. With more than four classifiers, the best by each criterion of
         the paper is drawn, and the single classifiers.
     """
-    drawn = _combinations_to_draw(posterior, n_best)
-    rates = [pattern_draws.rates_of(posterior, chosen) for chosen in drawn.values()]
-    up = np.array([_ends(tpr) for tpr, _ in rates])
-    across = np.array([_ends(1 - spec) for _, spec in rates])
+    combinations = _combinations_to_draw(posterior, n_best)
+    sensitivities = []
+    false_positive_rates = []
+    for patterns in combinations.values():
+        sensitivity, specificity = pattern_draws.rates_of(posterior, patterns)
+        sensitivities.append(_ends(sensitivity))
+        false_positive_rates.append(_ends(1 - specificity))
+
+    across = np.array(false_positive_rates)
+    up = np.array(sensitivities)
     x = _around("fpr", "1 - specificity", across)
     y = _around("tpr", "sensitivity", up)
 
-    return Crosses("Combinations", x, y, tuple(drawn), across, up)
+    return Crosses("Combinations", x, y, tuple(combinations), across, up)
 
 
 def _ends(draws: Floats) -> tuple[float, float, float]:
@@ -279,20 +285,20 @@ def _combinations_to_draw(posterior: LatentPosterior, n_best: int) -> dict[str, 
 
 @picture
 def judge_rates(rates: Mapping[str, Rate], **style: Unpack[Style]) -> Shown:
-    """How far is the raw rate of each system from the corrected one?"""
+    """Raw and corrected rate of each system: how far are they apart?"""
     title = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
     return TitledFigure(figures.rates_figure(rates), title=title)
 
 
 @picture
 def judge_plane(rate: Rate, **style: Unpack[Style]) -> Shown:
-    """How good is each judge, as a point in the ROC plane?"""
+    """Rates of each judge in the ROC plane: how good is each?"""
     return figures.judges_figure(rate)
 
 
 @picture
 def judge_errors(panel: Panel, **style: Unpack[Style]) -> Shown:
-    """Which judges make the same errors? The correlation of their errors, by pair.
+    """Correlation of the errors of judges, by pair: which make the same ones?
 
     Parameters
     ----------
@@ -304,7 +310,7 @@ def judge_errors(panel: Panel, **style: Unpack[Style]) -> Shown:
 
 @picture
 def judge_labels(rate: Rate, panel: Panel, **style: Unpack[Style]) -> Shown:
-    """How narrow would the interval of the rate be with more labels?
+    """Width of the interval of a rate by number of labels: are more worth it?
 
     Parameters
     ----------

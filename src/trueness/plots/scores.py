@@ -207,13 +207,13 @@ def det(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
 
 @picture_of
 def gain_curve(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
-    """What proportion of the positives is among the cases with the highest scores?"""
+    """Gain curve: what proportion of positives is among the highest scores?"""
     return figures.curve_figure("gain", named(data), points=points)
 
 
 @picture_of
 def lift_curve(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
-    """How many times more frequent are positives among flagged cases than among all?"""
+    """Lift curve: how much more frequent are positives among flagged cases?"""
     return figures.curve_figure("lift", named(data), points=points)
 
 
@@ -294,7 +294,7 @@ def binormal_fit(data: Tally, **style: Unpack[Style]) -> Shown:
 
 @picture
 def sample_size(plan: Plan, **style: Unpack[Style]) -> Shown:
-    """How does the half-width of the interval of an AUC, or the power, depend on n?"""
+    """Half-width of the interval of an AUC, or its power, by number of cases."""
     return figures.plan_figure(plan)
 
 
@@ -403,7 +403,7 @@ def _binned_rank_frequencies(t: Tally, n: int, bins: int) -> dict[str, Floats]:
 
 @picture
 def fermi_parameters(n: int = 1000, **style: Unpack[Style]) -> Shown:
-    """How do beta and mu follow from AUC and prevalence? Kim et al. (2021), Fig. 2.
+    """Beta and mu of Fermi-Dirac by AUC and prevalence: Kim et al. (2021), Fig. 2.
 
     Parameters
     ----------
@@ -415,10 +415,10 @@ def fermi_parameters(n: int = 1000, **style: Unpack[Style]) -> Shown:
     for prevalence in (0.1, 0.3, 0.5, 0.7, 0.9):
         beta = np.empty(areas.size)
         mu = np.empty(areas.size)
-        for place, area in enumerate(areas.tolist()):
+        for column, area in enumerate(areas.tolist()):
             distribution = solve(n=n, prevalence=prevalence, auc=area)
-            beta[place] = distribution.beta
-            mu[place] = distribution.mu
+            beta[column] = distribution.beta
+            mu[column] = distribution.mu
 
         columns = {"auc": areas, "b": beta * n, "m": mu / n}
         lines.append(Line(f"prevalence {prevalence:g}", columns))
@@ -444,7 +444,7 @@ def identity(
     colour_title: str = "",
     **style: Unpack[Style],
 ) -> Shown:
-    """Do two ways to compute a number agree? Points, and the line of equality.
+    """Paired numbers beside the line of equality: do two ways to compute agree?
 
     Parameters
     ----------
@@ -457,18 +457,19 @@ def identity(
     colour_title
         What the values of ``colour`` are.
     """
-    first = np.asarray(x, dtype=np.float64)
-    second = np.asarray(y, dtype=np.float64)
-    names = np.full(first.size, ONE)
+    across = np.asarray(x, dtype=np.float64)
+    up = np.asarray(y, dtype=np.float64)
+    names = np.full(across.size, ONE)
 
     if colour is not None:
         names = np.array([f"{colour_title} {value}".strip() for value in colour])
 
-    ends = [min(first.min(), second.min()), max(first.max(), second.max())]
+    # both axes have the same range, so that the line of equality is their diagonal
+    ends = [min(across.min(), up.min()), max(across.max(), up.max())]
     x_axis = span("x", x_title, ends)
     y_axis = span("y", y_title, ends)
     dots = tuple(
-        Line(str(name), {"x": first[names == name], "y": second[names == name]})
+        Line(str(name), {"x": across[names == name], "y": up[names == name]})
         for name in dict.fromkeys(names.tolist())
     )
     description = f"{y_title} against {x_title}; the dashed line marks equality"
@@ -568,7 +569,7 @@ def calibration_maps(
 
 @picture
 def decomposition(scores: Mapping[str, ProperScore], **style: Unpack[Style]) -> Shown:
-    """Which classifier discriminates better, and which is calibrated better? A chart.
+    """Decomposition of scores: discrimination and miscalibration of each classifier.
 
     Each classifier is a dot: discrimination to the right, miscalibration upwards. Lines
     connect points of equal mean loss, which is lowest at the lower right.

@@ -31,7 +31,7 @@ def site_forest(across: AcrossSites, **style: Unpack[Style]) -> Shown:
 
 @picture
 def summary_plane(summary: SummaryROC, **style: Unpack[Style]) -> Shown:
-    """Where do sites lie in the ROC plane, and where will the next one lie?
+    """Sites in the ROC plane, and where the next one will lie.
 
     Summary point, summary ROC curve, confidence region and prediction region.
     """

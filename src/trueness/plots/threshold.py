@@ -71,7 +71,7 @@ def operating_point(
     rng: Seed = 0,
     **style: Unpack[Style],
 ) -> Shown:
-    """Which ROC points do the constraints allow, and where is the best threshold?
+    """ROC points that constraints allow, and the best threshold among them.
 
     The plane of Sameni (2025), Fig. 4. The shaded region has all pairs of rates that
     meet every constraint at the stated prevalence. The curve is the ROC curve, the
@@ -124,7 +124,7 @@ def operating_point(
 def guaranteed_threshold(
     t: Tally, guarantee: GuaranteedThreshold, **style: Unpack[Style]
 ) -> Shown:
-    """Which ROC points do guaranteed constraints allow, and where is the threshold?
+    """ROC points that guaranteed constraints allow, and the threshold among them.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def pareto(
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     **style: Unpack[Style],
 ) -> Shown:
-    """How much of one metric is lost for another? All thresholds and the Pareto front.
+    """Pareto front of metrics: how much of one is lost for another?
 
     With more than two metrics the first is drawn against each of the others.
     Parameters as in :func:`trueness.pareto`.
@@ -219,29 +219,43 @@ def pareto(
     at_all_cuts = {
         name: values_of(cuts, read_metric(name))[cuts_drawn] for name in front.values
     }
+    # the front is few points, or thinned to few
     on_front = {name: values[points_drawn] for name, values in front.values.items()}
 
+    first_metric, *other_metrics = front.values
     # the line goes from left to right
-    across, *others = front.values
-    order = np.argsort(on_front[across], kind="stable")
+    order = np.argsort(on_front[first_metric], kind="stable")
     description = "Pareto front of " + ", ".join(front.values)
 
-    parts = []
-    for up in others:
-        x = span("x", across, at_all_cuts[across], on_front[across])
-        y = span("y", up, at_all_cuts[up], on_front[up])
-        columns = {
-            "x": on_front[across][order],
-            "y": on_front[up][order],
-            "cut": front.threshold[points_drawn][order],
-        }
-        line = Line("Pareto front", columns)
-        grey = guide(x, y, at_all_cuts[across], at_all_cuts[up], "all thresholds")
-        parts.append(Curves(description, x, y, (line,), guides=(grey,), dots=(line,)))
+    panels = []
+    for metric in other_metrics:
+        x = span("x", first_metric, at_all_cuts[first_metric], on_front[first_metric])
+        y = span("y", metric, at_all_cuts[metric], on_front[metric])
+        front_line = Line(
+            "Pareto front",
+            {
+                "x": on_front[first_metric][order],
+                "y": on_front[metric][order],
+                "cut": front.threshold[points_drawn][order],
+            },
+        )
+        all_thresholds = guide(
+            x, y, at_all_cuts[first_metric], at_all_cuts[metric], "all thresholds"
+        )
+        panels.append(
+            Curves(
+                description,
+                x,
+                y,
+                lines=(front_line,),
+                guides=(all_thresholds,),
+                dots=(front_line,),
+            )
+        )
 
-    if len(parts) == 1:
-        return TitledFigure(parts[0], description=description)
-    return Panels(description, tuple(parts), columns=min(len(parts), 2))
+    if len(panels) == 1:
+        return TitledFigure(panels[0], description=description)
+    return Panels(description, tuple(panels), columns=min(len(panels), 2))
 
 
 @picture_of
@@ -254,7 +268,7 @@ def pareto_plane(
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     **style: Unpack[Style],
 ) -> Shown:
-    """Which points of the ROC curve are candidates in the allowed region?
+    """Points of the ROC curve that are candidates in the allowed region.
 
     The thresholds of the Pareto front in the plane of :func:`operating_point`.
     Parameters as in :func:`trueness.pareto`.
@@ -299,7 +313,7 @@ def decision_curve(
     standardised: bool = False,
     **style: Unpack[Style],
 ) -> Shown:
-    """What is the net benefit of the models, of acting always, and of acting never?
+    """Net benefit of models, of acting always, and of acting never.
 
     Parameters
     ----------
@@ -320,7 +334,7 @@ def risk_coverage(
     level: float = 0.95,
     **style: Unpack[Style],
 ) -> Shown:
-    """How often is the classifier wrong on its most confident cases?
+    """Risk-coverage curve: how often are the most confident cases wrong?
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What do confidence and utility look like, over n and over a tree?"""
+"""Confidence and utility of leaves, by number of cases and over a tree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def levels_by_sample_size(
     empty: str | float = "coin",
     **style: Unpack[Style],
 ) -> Shown:
-    """How do splits compare as the number of cases grows?
+    """Level of confidence, or of utility, of splits by number of cases.
 
     Figures 1 and 2 of Zhang (2024): one line per split.
 
@@ -73,7 +73,7 @@ def levels_by_sample_size(
 
 @picture
 def majority_likelihood(y: int, n: int, **style: Unpack[Style]) -> Shown:
-    """Which larger class probability explains y of n, with and without the labels?
+    """Likelihood of the larger class probability, with and without the labels.
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
     each divided by its maximum, with their maxima and the blend of the two.
@@ -124,7 +124,7 @@ def leaf_tree(
     names: Sequence[str] | None = None,
     **style: Unpack[Style],
 ) -> Shown:
-    """Which leaves of this tree can be trusted, seen at a glance?
+    """A tree with the confidence of its leaves: which can be trusted?
 
     The tree with its leaves coloured by their level of confidence; their size grows
     with their number of cases, and their shape shows the verdict. Each leaf is labelled
@@ -139,51 +139,51 @@ def leaf_tree(
     names
         Names of the features; by default those that the tree was fitted with.
     """
-    fitted = getattr(tree, "estimator_", tree)
-    nodes_of_tree = fitted.tree_
-
+    fitted_tree = getattr(tree, "estimator_", tree).tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
 
-    left = nodes_of_tree.children_left
-    right = nodes_of_tree.children_right
-    x, depth = _layout(left, right)
+    left_child = fitted_tree.children_left
+    right_child = fitted_tree.children_right
+    x, depth = _layout(left_child, right_child)
+    # numbers of nodes that a path leads to, and their places among these
     numbers = np.flatnonzero(depth >= 0).tolist()
+    place_of = {number: place for place, number in enumerate(numbers)}
 
     leaves = _leaf_nodes(report, x, depth)
     nodes = []
-    for number in numbers:
-        if left[number] >= 0:
-            question = _question(nodes_of_tree, number, names)
-            nodes.append(
-                Node(x[number], depth[number], above=question, readout=question)
-            )
-        else:
-            # no case of the report reached this leaf
-            empty = Node(x[number], depth[number], below=f"no case\n#{number}")
-            nodes.append(leaves.get(number, empty))
-
-    place = {number: k for k, number in enumerate(numbers)}
     edges = []
     for number in numbers:
-        if left[number] >= 0:
-            edges.append((place[number], place[left[number]]))
-            edges.append((place[number], place[right[number]]))
+        is_leaf = left_child[number] < 0
+        if is_leaf:
+            # where no case of the report reached the leaf, it has no node yet
+            empty = Node(x[number], depth[number], below=f"no case\n#{number}")
+            nodes.append(leaves.get(number, empty))
+            continue
+
+        question = _question(fitted_tree, number, names)
+        nodes.append(Node(x[number], depth[number], above=question, readout=question))
+        for child in (left_child[number], right_child[number]):
+            edges.append((place_of[number], place_of[child]))
 
     diagram = Diagram(
         "A tree with the confidence of its leaves",
         tuple(nodes),
         tuple(edges),
-        shapes={_SHAPES[v]: v for v in _SHAPES if v in report.verdict},
+        shapes={
+            shape: verdict
+            for verdict, shape in _SHAPES.items()
+            if verdict in report.verdict
+        },
         level_title="Level of confidence P(C)",
     )
-    trusted = int((report.verdict == "trust").sum())
-    about = (
+    n_trusted = int((report.verdict == "trust").sum())
+    description = (
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
-        f"{trusted} reach {report.required_confidence:g}."
+        f"{n_trusted} reach {report.required_confidence:g}."
     )
 
-    return TitledFigure(diagram, description=about)
+    return TitledFigure(diagram, description=description)
 
 
 def _question(nodes_of_tree: Any, number: int, names: Sequence[str] | None) -> str:
@@ -234,12 +234,13 @@ def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
     return leaves
 
 
-def _layout(left: Array, right: Array) -> tuple[Array, Array]:
+def _layout(left_child: Array, right_child: Array) -> tuple[Array, Array]:
     """Return horizontal place and depth of each node; -1 where none leads to it.
 
     Leaves stand side by side, parents over the middle of their children.
     """
-    depth = np.full(left.size, -1)
+    is_leaf = left_child < 0
+    depth = np.full(left_child.size, -1)
     depth[0] = 0
     parents_first = []
     to_visit = [0]
@@ -247,24 +248,26 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     while to_visit:
         node = to_visit.pop()
         parents_first.append(node)
-        if left[node] >= 0:
-            depth[[left[node], right[node]]] = depth[node] + 1
-            to_visit += [right[node], left[node]]
+        if not is_leaf[node]:
+            children = [right_child[node], left_child[node]]
+            depth[children] = depth[node] + 1
+            # the left child is visited first, so that leaves come from left to right
+            to_visit += children
 
-    x = np.zeros(left.size)
-    leaves = [node for node in parents_first if left[node] < 0]
+    x = np.zeros(left_child.size)
+    leaves = [node for node in parents_first if is_leaf[node]]
     x[leaves] = np.arange(len(leaves))
 
     for node in reversed(parents_first):
-        if left[node] >= 0:
-            x[node] = (x[left[node]] + x[right[node]]) / 2
+        if not is_leaf[node]:
+            x[node] = (x[left_child[node]] + x[right_child[node]]) / 2
 
     return x, depth
 
 
 @picture
 def leaf_probabilities(report: LeafReport, **style: Unpack[Style]) -> Shown:
-    """How large is the majority of each leaf, how certain is it, and can it be trusted?
+    """Majority of each leaf with its interval: how certain is it, is it trusted?
 
     Parameters
     ----------

@@ -13,7 +13,6 @@ from itertools import product
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.progress import stop_if_requested
 from trueness.readers.design import Readings
 from trueness.readers.endpoints import Endpoint
 
@@ -30,7 +29,6 @@ def row_results(readings: Readings, endpoint: Endpoint) -> Floats:
 
 def _scores_by_class(readings: Readings, row: int) -> tuple[Floats, Floats]:
     """Return the scores of the positives and of the negatives read in a row."""
-    stop_if_requested()
     score = readings.score[row]
     was_read = ~np.isnan(score)
     positives = score[was_read & readings.positive]
@@ -84,7 +82,6 @@ def _jackknife_of_clusters(
     values = np.empty((len(readings.score), clusters.size))
     for row, score in enumerate(readings.score):
         for column, left_out in enumerate(clusters):
-            stop_if_requested()
             remains = ~np.isnan(score) & (cluster != left_out)
             values[row, column] = endpoint.value(
                 score[remains & readings.positive], score[remains & ~readings.positive]

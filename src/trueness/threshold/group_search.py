@@ -7,24 +7,23 @@ r"""Which cuts, one of each group, are best together when groups are compared?
 all groups together, and m a compared metric: a gap has :math:`h(v) = v + \delta`, a
 ratio :math:`h(v) = v / r`. The search is exact, in five steps.
 
-1. **Windows** (``_cuts_inside``). Comparisons tie the groups through one number each,
-   the smallest value v of the metric. Given v, a group may take the cuts of its window
+1. **Windows.** Comparisons tie the groups through one number each, the smallest value v
+   of the metric. Given v, a group may take the cuts of its window
    :math:`W_g(v) = \{k : v \le m_g(k) \le h(v)\}` (``group_windows``).
-2. **Bound** (``_bounds``). With multipliers :math:`\lambda_r \ge 0` on the rows the
-   groups fall apart (Lagrangian relaxation, Geoffrion 1974), and
+2. **Bound.** With multipliers :math:`\lambda_r \ge 0` on the rows the groups fall apart
+   (Lagrangian relaxation, Geoffrion 1974), and
 
    .. math:: B(v) = \sum_g \max_{k \in W_g(v)} [u_g(k) + \lambda l_g(k)] + \lambda c
 
    is an upper bound; without rows it is exact.
-3. **Branch and bound** (``run``, ``_halve``; Land and Doig 1960). v is a value of some
-   cut, so the search halves ranges of such values; a range has the union of its
-   windows. Objectives are whole numbers: a range whose bound is not larger by one than
-   the best is dropped.
-4. **Multipliers** (``_dual_bound``). Any are valid; Kelley's (1960) cutting planes find
-   sharp ones. They are kept, and serve neighbouring ranges as well.
-5. **A single v** that remains (``_solve_single_value``) is solved by adding one group
-   after another and keeping the partial choices that no other dominates (Nemhauser and
-   Ullmann 1969; ``group_states``).
+3. **Branch and bound** (Land and Doig 1960). v is a value of some cut, so the search
+   halves ranges of such values; a range has the union of its windows. Objectives are
+   whole numbers: a range whose bound is not larger by one than the best is dropped.
+4. **Multipliers.** Any are valid; Kelley's (1960) cutting planes find sharp ones. They
+   are kept, and serve neighbouring ranges as well.
+5. **A single v** that remains is solved by adding one group after another and keeping
+   the partial choices that no other dominates (Nemhauser and Ullmann 1969;
+   ``group_states``).
 
 A mixed-integer program says the same in fewer lines, and HiGHS solves it too slowly,
 with a binary for every cut that can be optimal. Accuracy with ``recall_gap <= 0.02`` on
@@ -51,7 +50,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Floats, Ints
-from trueness._core.progress import stop_if_requested
 from trueness.threshold.group_states import (
     Window,
     combine_groups,
@@ -171,7 +169,6 @@ class GroupSearch:
         # no choice is better than this at the single values that were given up
         bound_given_up = self.best_value
         while True:
-            stop_if_requested()
             ranges = self._open_ranges(ranges)
             if not ranges.bound.size or self.is_late:
                 # the first of the open ranges, if there is one, has the largest bound
@@ -279,7 +276,6 @@ class GroupSearch:
         for constant, trees_of_groups in kept_cuts:
             total = np.full(open_ranges.size, constant)
             for group, trees in zip(self.problem.groups, trees_of_groups, strict=True):
-                stop_if_requested()
                 spans = group.ranges(smallest[open_ranges], largest[open_ranges])
                 # a window lies in its range of every order: the least bound holds
                 by_order = [
@@ -356,7 +352,6 @@ class GroupSearch:
         best = LagrangianBound(np.inf, multipliers)
         planes = []
         for _ in range(_MOST_PLANES):
-            stop_if_requested()
             weights = self._priced_weights(multipliers)
             chosen = sum(
                 points_of_group[:, np.argmax(weights @ points_of_group)]
@@ -373,10 +368,9 @@ class GroupSearch:
             # slopes by each multiplier, scaled, in the form of ``_lowest_point``
             planes.append([*(row_values / scale), -1.0, -objective / scale])
             lowest = _lowest_point(np.array(planes), 2 * scale)
+            # the planes seen so far bound the best bound from below
             if lowest is None:
                 break
-            # no multipliers bound below the planes seen so far; objectives are whole
-            # numbers, so that less than a half hardly drops one more
             if best.bound - lowest[-1] * scale <= 0.5 + 1e-9 * abs(bound):
                 break
             multipliers = lowest[:-1]
@@ -416,8 +410,6 @@ class GroupSearch:
         for most_states in state_limits:
             combination = combine_groups(window, self, most_states)
             accepted = [self._accept(choice) for choice in combination.choices]
-            # the best of all choices settles the window, unless rounding let it pass:
-            # an allowed one may have been dropped beside it
             if combination.is_exhaustive and (not accepted or accepted[0]):
                 return True
 

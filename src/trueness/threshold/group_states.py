@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.errors import InputError
-from trueness._core.progress import stop_if_requested
 from trueness.threshold.group_windows import GroupCuts
 
 # partial choices times cuts of the next group that are tried at once: 128 MiB
@@ -143,7 +142,6 @@ def combine_groups(
     )
     is_exhaustive = True
     for group in range(len(window.groups)):
-        stop_if_requested()
         if incumbent.is_late:
             return CutCombinations([], is_exhaustive=False)
         if not states.loss.size:
