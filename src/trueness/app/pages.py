@@ -488,7 +488,7 @@ def _command_line(
     command: str, address: Address, options: Mapping[str, Option], *end: str
 ) -> str:
     """Return a command as it is typed, with ``end`` behind its options."""
-    words = ["trueness", command, address.file.typed]
+    arguments = ["trueness", command, address.file.typed]
     for option, option_values in options.items():
         # an option is repeated for each of its values
         values = option_values if isinstance(option_values, tuple) else (option_values,)
@@ -497,11 +497,11 @@ def _command_line(
                 continue
             if str(value).startswith("-"):
                 # what looks like an option is joined to its own
-                words.append(f"--{option}={value}")
+                arguments.append(f"--{option}={value}")
             else:
-                words += [f"--{option}", str(value)]
+                arguments += [f"--{option}", str(value)]
 
-    return shlex.join([*words, *end])
+    return shlex.join([*arguments, *end])
 
 
 def _call(name: str, data: str, **options: Any) -> str:
