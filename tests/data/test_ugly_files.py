@@ -89,6 +89,28 @@ READ = {
         ),
         {"Yes": AREA},
     ),
+    "classes in brackets": (
+        "rapidminer.csv",
+        csv(
+            label=WORDS,
+            **{
+                "prediction(label)": np.where(PREDICTED, "Yes", "No"),
+                "confidence(No)": (1 - P).round(3),
+                "confidence(Yes)": P,
+            },
+        ),
+        {"confidence(Yes)": AREA},
+    ),
+    "classes within names": (
+        "vertex.csv",
+        csv(churn=Y, churn_0_scores=(1 - P).round(3), churn_1_scores=P),
+        {"churn_1_scores": AREA},
+    ),
+    "a prediction called after its target": (
+        "sas.csv",
+        csv(BAD=Y, P_BAD1=P, P_BAD0=(1 - P).round(3), I_BAD=PREDICTED),
+        {"P_BAD1": AREA},
+    ),
     "codes in front of words": (
         "spss.csv",
         csv(Status=np.where(Y, "1 - Dead", "0 - Alive"), PRE_1=P),

@@ -64,6 +64,10 @@ _SCORE_WORDS = frozenset(
         *("risk", "logit", "logits", "yscore", "yprob", "yproba", "phat"),
     }
 )
+# words that a prediction has beside the name of what it predicts; i is of SAS
+_PREDICTION_WORDS = frozenset(
+    {"pred", "predict", "predicted", "prediction", "hat", "class", "i"}
+)
 _PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
 NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
@@ -195,8 +199,10 @@ def _time_of_follow_up(
 
 def _no_other_column(table: DataTable, taken: set[str | None]) -> str:
     """Say that no other column fits; two words may be labels that were not known."""
+    mostly_empty = table.mostly_empty()
     for column in _free(table, taken):
-        if _has_two_words(table, column):
+        is_marked = column in mostly_empty and len(table.distinct(column, 1)) == 1
+        if is_marked or _has_two_words(table, column):
             return f"no other column fits. If {column!r} holds labels, name it"
     return FoundColumns.reason
 
@@ -264,6 +270,7 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
 
     _refuse_table_of_verdicts(table)
     binary = [name for name in free if is_binary(table, name)]
+    binary = [name for name in binary if not _predicts_one_of(name, binary)]
     if len(binary) == 1:
         return binary[0]
 
@@ -277,6 +284,16 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
         return classes[0]
 
     raise not_found("Which column holds the labels?", table, "label")
+
+
+def _predicts_one_of(column: str, others: Sequence[str]) -> bool:
+    """Return whether a column is called the prediction of another: I_BAD of BAD."""
+    name_words = _words_of(column)
+    for other in others:
+        more_words = name_words - _words_of(other)
+        if _words_of(other) < name_words and more_words <= _PREDICTION_WORDS:
+            return True
+    return False
 
 
 def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:

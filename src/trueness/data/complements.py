@@ -25,8 +25,8 @@ def complements_of_positive(
 ) -> list[str]:
     """Return the columns of the negative class, one for each pair of columns.
 
-    Both columns have one name but for its last word, which names the class; or they
-    have the names of the classes.
+    Both columns have one name but for one word, which names the class; or they have
+    the names of the classes.
     """
     # a label that is no column is refused where it is read
     if label is None or label not in table.kinds:
@@ -56,24 +56,26 @@ def complements_of_positive(
         if is_pair and negative and table.add_up_to_one(negative[0], positives[0]):
             complements.append(negative[0])
 
-    return complements
+    return list(dict.fromkeys(complements))
 
 
 def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str, str]]:
-    """Put columns of fractions together by all but the last word of their names.
+    """Put columns of fractions together by all but one word of their names.
 
-    The empty stem has all of them, by their whole names.
+    ``P(yes)`` and ``P(no)`` have one stem, ``churn_0_scores`` and ``churn_1_scores``
+    another. The empty stem has all columns, by their whole names.
     """
     columns: dict[str, dict[str, str]] = {"": {}}
     for column, kind in table.kinds.items():
-        if kind == REAL and column != label:
-            columns[""][cleaning.folded(column)] = column
-        match = re.fullmatch(
-            r"(.*[a-z])[^a-z0-9]*?(\d|[^a-z0-9][a-z]+)", column.lower()
-        )
-        if kind == REAL and column != label and match:
-            last_word = match[2].strip("_-. ()")
-            columns.setdefault(match[1], {})[last_word] = column
+        if kind != REAL or column == label:
+            continue
+
+        columns[""][cleaning.folded(column)] = column
+        name_words = re.findall(r"[^\W\d_]+|\d+", column.lower())
+        for place, word in enumerate(name_words):
+            others = [*name_words[:place], "*", *name_words[place + 1 :]]
+            if len(others) > 1:
+                columns.setdefault(" ".join(others), {})[word] = column
 
     return {s: pair for s, pair in columns.items() if not s or len(pair) == 2}
 
