@@ -280,37 +280,31 @@ def write_other_names() -> None:
         "The names that scikit-learn, pROC, yardstick, torchmetrics, epidemiology, "
         "credit scoring and machine learning use, and what to type here.",
         "",
-        "| elsewhere | here | in a shell | page |",
-        "| --- | --- | --- | --- |",
+        "| names elsewhere | here, and in a shell | page |",
+        "| --- | --- | --- |",
     ]
     for call, synonyms in CALLS.items():
         command = command_of_call(call)
-        in_a_shell = f"`{command}`" if command else ""
-        page.append(f"{names_and_call(call, synonyms)} {in_a_shell} | {howto_of(call)}")
+        in_a_shell = f"<br>`{command}`" if command else ""
+        here = f"`trueness.{call}`{in_a_shell}"
+        page.append(row_of_names(synonyms, here, call))
     page += [
         "",
         "## What Trueness does not compute",
         "",
-        "| elsewhere | what comes nearest | page |",
+        "| names elsewhere | what comes nearest | page |",
         "| --- | --- | --- |",
     ]
     for call, synonyms in NEAREST.items():
-        page.append(f"{names_and_call(call, synonyms)} {howto_of(call)}")
+        page.append(row_of_names(synonyms, f"`trueness.{call}`", call))
     (GENERATED / "other_names.md").write_text("\n".join(page) + "\n")
 
 
-def names_and_call(call: str, synonyms: tuple[str, ...]) -> str:
-    """Write two cells: names of others, also in words, and the call."""
-    # readers search for words; names of functions have underscores
-    phrases = [name.replace("_", " ") for name in synonyms if "_" in name]
-    names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
-    return f"| {names} | `trueness.{call}` |"
-
-
-def howto_of(call: str) -> str:
-    """Write the last cell of a row: a link to the how-to page of a call."""
+def row_of_names(synonyms: tuple[str, ...], here: str, call: str) -> str:
+    """Write a row: the names of others, what to type here, and where it is shown."""
+    names = ", ".join(name.replace("_", "\\_") for name in synonyms)
     page = search_words.page_of_call(call)
-    return f"[{page}](../howto/{page}.md) |"
+    return f"| {names} | {here} | [{page}](../howto/{page}.md) |"
 
 
 def write_benchmarks() -> None:
