@@ -112,11 +112,12 @@ class Packing:
         return np.asarray((place << self.key_type(1)) | label)
 
     def _pack_above_zero(self, bits: Array, label: Array) -> Array:
-        """Return keys of scores above zero: their place is top - z = largest - g."""
+        """Return keys of scores above zero, by how far they are below the largest."""
         below_largest = self._layout.bits(self._largest) - bits
         if self._shift:
             below_largest >>= self._layout.bits(self._shift)
         keys = below_largest.astype(self.key_type, copy=False)
+        # the label is the last bit
         keys <<= self.key_type(1)
         keys |= label
         return np.asarray(keys)

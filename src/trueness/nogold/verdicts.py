@@ -207,17 +207,20 @@ def design_effect(panel: Panel, influence: Floats | None, level: float) -> float
         return _mean_design_effect(panel, clusters)
 
     unlabelled, positive, negative = influence.T
-    of_clusters = estimate_variance(panel, Influence(negative, positive, unlabelled))
-    of_cases = (
+    between_clusters = estimate_variance(
+        panel, Influence(negative, positive, unlabelled)
+    )
+    variance_of_cases = (
         _sum_of_squares(panel.unknown, unlabelled)
         + _sum_of_squares(panel.pos, positive)
         + _sum_of_squares(panel.neg, negative)
     )
 
     # few clusters: Student's quantile in place of the normal one
-    quantile = student_quantile(of_clusters.degrees_of_freedom, level)
+    quantile = student_quantile(between_clusters.degrees_of_freedom, level)
     widening = quantile / student_quantile(np.inf, level)
-    return max(1.0, of_clusters.variance / max(of_cases, TINY) * widening**2)
+    ratio = between_clusters.variance / max(variance_of_cases, TINY)
+    return max(1.0, ratio * widening**2)
 
 
 def _sum_of_squares(counts: Array, values: Floats) -> float:

@@ -395,6 +395,7 @@ def equality_test(model: ReaderModel, fixed: str | None) -> EqualityTest:
     df2 = variance.hillis_df
     ms_treatment = model.components.ms_treatment
     if not variance.value > 0:
+        # without variance, any difference of means is infinitely many standard errors
         statistic = math.inf if ms_treatment > 0 else 0.0
         return EqualityTest(statistic, df1, df2, math.nan)
 

@@ -381,8 +381,12 @@ def _effect(
     level: float,
 ) -> CovariateEffect | None:
     """Return the effect of the covariate; None without one."""
-    entries = read_covariate(covariate, sites)
-    return None if entries is None else covariate_effect(model, *entries, level)
+    name_and_entries = read_covariate(covariate, sites)
+    if name_and_entries is None:
+        return None
+
+    name, entries = name_and_entries
+    return covariate_effect(model, name, entries, level)
 
 
 def _estimates(values: Mapping[str, SiteValue]) -> Mapping[str, Estimate]:
