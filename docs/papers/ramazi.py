@@ -21,7 +21,9 @@ t = trueness.tally(y, score)
 best = trueness.best_threshold(t, "accuracy", method="milp-cases")
 flagged = score >= best.threshold
 program = trueness.milp_program(t, variables_per="case")
-two_cases = trueness.milp_program(trueness.tally([1, 0], [0.8, 0.3]), variables_per="case")
+two_cases = trueness.milp_program(
+    trueness.tally([1, 0], [0.8, 0.3]), variables_per="case"
+)
 mixed = "0.7*accuracy + 0.3*recall"
 weighted = trueness.milp_program(t, mixed, variables_per="case")
 cuts = np.append(np.unique(score), np.inf)
