@@ -35,7 +35,7 @@ def test_the_verdict_is_that_of_python(command, scored_file):
     result = answer(command, scored_file, "-l", "y", "-s", "p", "--margin", "10%")
 
     verdict = result["result"]["calibration"]["p"]
-    assert verdict["code"] == expected.code
+    assert verdict["verdict"] == expected.verdict
     assert verdict["margin"] == 0.1
     assert verdict["bound"] == pytest.approx(expected.bound)
     assert set(expected.sentences) <= set(result["sentences"])
