@@ -752,11 +752,12 @@ class FrameTable:
         if self.kinds[column] == OTHER:
             return [None] * (max_values + 1)
 
-        left = self._known[column]
+        remaining = self._known[column]
         values: list[Any] = []
-        while left.size and len(values) <= max_values:
-            values.append(plain(left[0]))
-            left = left[left != left[0]]
+        # few values are asked for: this is faster than sorting the column
+        while remaining.size and len(values) <= max_values:
+            values.append(plain(remaining[0]))
+            remaining = remaining[remaining != remaining[0]]
 
         return sorted(values, key=str)
 

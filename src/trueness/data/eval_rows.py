@@ -143,7 +143,7 @@ def _check_column_names(**names: object) -> None:
 
 
 def system_column(data: Frame | VerdictLog) -> str | None:
-    """Which column is called like one that names the systems? None of a log."""
+    """Return the column that is called like one of systems; a log has none."""
     if isinstance(data, VerdictLog):
         return None
     for name in column_names(data):

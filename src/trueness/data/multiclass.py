@@ -281,12 +281,12 @@ def _by_class(
     if not all(isinstance(row, Mapping) for row in rows):
         raise _no_costs(costs)
 
-    named = {*costs, *(decision for row in rows for decision in row)}
-    strangers = [name for name in named if name not in classes]
-    if strangers:
+    names = {*costs, *(decision for row in rows for decision in row)}
+    unknown_names = [name for name in names if name not in classes]
+    if unknown_names:
         raise InputError(
             f"costs must be of the classes {listing(classes, 12)}; found also "
-            f"{listing(sorted(strangers, key=str))}.",
+            f"{listing(sorted(unknown_names, key=str))}.",
             option="costs",
         )
 

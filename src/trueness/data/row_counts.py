@@ -331,7 +331,7 @@ def _count_columns_of_table(
     is_lazy: bool,
     request: CountRequest,
 ) -> Any:
-    """Count columns that were read, by the roles that they have."""
+    """Return the counts of columns that were read, by the roles that they have."""
     if request.is_panel:
         score_called = "score {!r}"
         scores = {str(name): columns[role] for role, name in score_names.items()}

@@ -76,8 +76,8 @@ def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
 
 def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     """Return whether this lazy frame, of one score column, can be read in batches."""
-    come_in_batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
-    if lazy.implementation not in come_in_batches:
+    engines_with_batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
+    if lazy.implementation not in engines_with_batches:
         return False
     if not wanted.keys() <= set(_ROLES):
         return False
@@ -95,8 +95,8 @@ def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     if label is None:
         return True
 
-    text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
-    return isinstance(label, text) or _is_number(label)
+    types_of_words = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    return isinstance(label, types_of_words) or _is_number(label)
 
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:

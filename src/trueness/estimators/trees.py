@@ -331,18 +331,20 @@ def _was_grown_on(
         as_fitted = Leaves(counted.node, of_first, of_second, counted.unknown)
         return bool(as_fitted == tree.leaves_)
 
-    low = low_level(tree)
-    leaf_nodes = np.flatnonzero(low.children_left < 0)
+    tree_nodes = low_level(tree)
+    leaf_nodes = np.flatnonzero(tree_nodes.children_left < 0)
+    # one leaf does not tell which cases it was grown on
     if leaf_nodes.size < 2:
         return False
 
-    when_grown = low.value[leaf_nodes, 0, :] * low.n_node_samples[leaf_nodes, None]
+    proportions = tree_nodes.value[leaf_nodes, 0, :]
+    when_grown = proportions * tree_nodes.n_node_samples[leaf_nodes, None]
     if np.array_equal(counted.node, leaf_nodes) and np.allclose(
         when_grown, np.column_stack([of_first, of_second]), atol=1e-6
     ):
         return True
 
-    return _is_own_bootstrap(tree, low, nodes, leaf_nodes)
+    return _is_own_bootstrap(tree, tree_nodes, nodes, leaf_nodes)
 
 
 def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> bool:

@@ -340,7 +340,7 @@ def _noninferiority(
 
 
 def rate_sentences(rate: Rate, system: str = "") -> list[str]:
-    """Say the raw and the corrected rate, and the effective number of judges.
+    """Return sentences on the raw and the corrected rate, and on the judges.
 
     ``system`` is whose rate it is, where there are several.
     """
