@@ -53,7 +53,7 @@ def test_verdicts_may_be_words(here):
     assert "or --positive-verdict positive" in result.stderr
     result = run(*words, "--positive-verdict", "positve")
     assert result.exit_code == 2
-    assert "none of them says 'positve'" in result.stderr
+    assert "no test has the verdict 'positve'" in result.stderr
     result = run(*words, "--positive-verdict", "positive", "--draws", "300", "--json")
     assert result.exit_code == 0, result.stderr
     frame = (pd.read_csv("votes.csv") == "positive").astype(int)
