@@ -170,6 +170,4 @@ def test_the_commands_are_found():
     lines = [line for page in COMMANDS.values() for line in page]
 
     assert len(lines) > 40
-    assert (
-        "trueness evaluate today.csv --score p --unlabelled map.json --at 0.5" in lines
-    )
+    assert "trueness apply map.json new.parquet --score p -o scored.parquet" in lines
