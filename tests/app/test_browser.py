@@ -389,9 +389,9 @@ def test_a_table_of_verdicts_is_judged(browser, served, verdicts):
         for field, value in chosen.items():
             select = partial(page.select_option, f"#{field}", value)
             submit(page, select, f"{field}={value}")
-        page.fill("#positive_verdict", "pass")
+        page.fill("#yes", "pass")
         page.keyboard.press("Enter")
-        asked_for(page, "positive_verdict=pass")
+        asked_for(page, "yes=pass")
         words = page.inner_text("#judges-section")
         assert "Differences of the corrected rates" in words
         assert "--verdict said --item item" in page.inner_text("[data-line=command]")

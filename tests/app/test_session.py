@@ -398,7 +398,7 @@ def test_judges_without_a_column_of_counts(served):
 
 LONG = {"file": "given", "kind": "judges", "label": "human", "verdict": "said",
         "column": "judge", "item": "item", "system": "system", "positive": "yes",
-        "positive_verdict": "pass", "labelled": "random"}  # fmt: skip
+        "yes": "pass", "labelled": "random"}  # fmt: skip
 
 
 def test_several_systems_in_a_table_with_a_row_per_verdict(verdicts, elsewhere):

@@ -82,11 +82,10 @@ def test_every_way_to_write_the_same_verdicts(here, table):
     asked = [
         ("v.parquet", *GPT),
         ("v.jsonl", *GPT),
-        ("words.csv", *GPT, "--positive-verdict", "pass"),
-        ("long.csv", "--judge", "who", "--verdict", "said", "--item", "case",
-         "--positive-verdict", "pass"),
-        ("bare.csv", *GPT, "--positive-verdict", "pass", "--labels", "labels.csv",
-         "--item", "case"),
+        ("words.csv", *GPT, "--yes", "pass"),
+        ("long.csv", "--judge", "who", "--verdict", "said", "--item", "case", "--yes",
+         "pass"),
+        ("bare.csv", *GPT, "--yes", "pass", "--labels", "labels.csv", "--item", "case"),
     ]  # fmt: skip
     for words_ in asked:
         found = answer(*words_, *ASK)["systems"]["all"]["rate"]
@@ -116,11 +115,11 @@ def test_words_for_no_verdict_are_missing(here, table):
     said = table["gpt"].map({1: "pass", 0: "fail"})
     said.iloc[::10] = "unsure"
     table.assign(gpt=said).to_csv("unsure.csv", index=False)
-    ask = ("unsure.csv", "--judge", "gpt", *ASK, "--positive-verdict", "pass")
+    ask = ("unsure.csv", "--judge", "gpt", *ASK, "--yes", "pass")
     refused = run(*ask)
     assert refused.exit_code == 2
     assert "'fail', 'pass', 'unsure'" in refused.stderr
-    found = answer(*ask, "--missing-verdict", "unsure")["systems"]["all"]
+    found = answer(*ask, "--abstain", "unsure")["systems"]["all"]
     kept = said[said != "unsure"]
     assert found["naive"]["gpt"] == pytest.approx((kept == "pass").mean())
 
@@ -129,8 +128,8 @@ def test_words_for_no_verdict_are_missing(here, table):
     ("file", "label", "more"),
     [
         ("inspect.eval", "metadata.human", ("--positive", "pass")),
-        ("inspect.json", "metadata.human", ("--positive-verdict", "pass")),
-        ("promptfoo.json", "metadata.human", ("--positive-verdict", "pass")),
+        ("inspect.json", "metadata.human", ("--yes", "pass")),
+        ("promptfoo.json", "metadata.human", ("--yes", "pass")),
         ("deepeval.json", "metadata.human", ()),
         ("dummy", "doc.human", ()),
     ],

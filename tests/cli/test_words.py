@@ -50,17 +50,17 @@ def test_verdicts_may_be_words(here):
     words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--vote", "c"]
     result = run(*words)
     assert result.exit_code == 2
-    assert "or --positive-verdict positive" in result.stderr
-    result = run(*words, "--positive-verdict", "positve")
+    assert "or --yes positive" in result.stderr
+    result = run(*words, "--yes", "positve")
     assert result.exit_code == 2
     assert "no test has the verdict 'positve'" in result.stderr
-    result = run(*words, "--positive-verdict", "positive", "--draws", "300", "--json")
+    result = run(*words, "--yes", "positive", "--draws", "300", "--json")
     assert result.exit_code == 0, result.stderr
     frame = (pd.read_csv("votes.csv") == "positive").astype(int)
     frame.to_csv("votes.csv", index=False)
     assert run(*words, "--draws", "300", "--json").stdout == result.stdout
     frame.astype(str).replace({"1": "x", "0": "y"}).to_csv("votes.csv", index=False)
-    report = ["report", *words[1:], "-o", "r.html", "--positive-verdict", "x"]
+    report = ["report", *words[1:], "-o", "r.html", "--yes", "x"]
     assert run(*report).exit_code == 0
 
 
@@ -68,7 +68,7 @@ def test_yes_and_no_may_be_read_as_truth_values(here):
     frame = pd.read_csv("votes.csv") == "positive"
     frame.replace({True: "yes", False: "no"}).to_csv("votes.csv", index=False)
     words = ["nogold", "votes.csv", "--vote", "a", "--vote", "b", "--draws", "300"]
-    assert answer(*words, "--positive-verdict", "yes") == answer(*words)
+    assert answer(*words, "--yes", "yes") == answer(*words)
 
 
 def test_a_pipe_is_read_like_a_file(here):
@@ -151,7 +151,7 @@ def test_a_requirement_is_read_to_its_end(here):
 
 
 def test_notes_of_an_answer_speak_the_language_of_the_shell(here):
-    words = "nogold votes.csv --vote a --vote b --positive-verdict positive --draws 300"
+    words = "nogold votes.csv --vote a --vote b --yes positive --draws 300"
     told = answer(*words.split())
     notes = [*told["sentences"], *told["result"]["notes"]]
     assert any("Not identified" in note for note in notes)

@@ -86,7 +86,7 @@ FIELDS = {
     "node": "Leaf", "judge": "Judges", "passed": "Passed",
     "labelled": "How the labelled cases were chosen",
     "rule": "Rule", "count": "Count", "weight": "Weight", "cluster": "Clusters",
-    "by": "Groups", "positive-verdict": "Verdict that means positive",
+    "by": "Groups", "yes": "Verdict that means positive",
     "verdict": "Verdicts",
     "item": "Item", "system": "System", "level": "Confidence level",
     "guarantee": "Guarantee", "prevalence": "Prevalence in use",
@@ -125,7 +125,7 @@ class VerdictColumns:
     """What only leaves, verdicts and attempts have; None where nothing is said."""
 
     rule: str | None = None  # column that says in words what a leaf is
-    positive_verdict: str | None = None  # the verdict that means positive
+    yes: str | None = None  # the verdict that means positive
     labelled: str | None = None  # how the labelled cases were chosen
     verdict: str | None = None  # column of verdicts, of a table with a row for each
     item: str | None = None  # column that names what was judged, or tried
@@ -323,7 +323,7 @@ def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:
 
     verdicts = VerdictColumns(
         rule=reader.column("rule"),
-        positive_verdict=reader.column("positive_verdict"),
+        yes=reader.column("yes"),
         labelled=reader.choice("labelled", LABELLED, strip=False) or None,
         verdict=reader.column("verdict"),
         item=reader.column("item"),

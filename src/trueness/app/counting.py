@@ -159,7 +159,7 @@ def _count_judges(data: DataChoice, chosen: Request) -> Counted:
     """Return the verdicts of judges, of each system if there are several."""
     wide = wide_table(data)
     file_data = FileData(wide.source, chosen, wide.source.rows)
-    yes = for_verdicts(file_data, data.verdicts.positive_verdict)
+    yes = for_verdicts(file_data, data.verdicts.yes)
     counted = _count_panels(with_verdicts(file_data, yes))
     return replace(counted, item=wide.item)
 
@@ -186,7 +186,7 @@ def _count_table(data: DataChoice, file_data: FileData, in_bins: bool) -> Counte
         leaves = frames.leaves(file_data.rows, node=chosen.scores[0], **chosen.counting)
         return Counted(file_data, leaves)
     if data.kind == "tests":
-        return _count_panels(with_verdicts(file_data, data.verdicts.positive_verdict))
+        return _count_panels(with_verdicts(file_data, data.verdicts.yes))
     if in_bins:
         return _count_in_bins(file_data)
 

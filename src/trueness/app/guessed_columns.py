@@ -290,7 +290,7 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
         wide.source,
         wide.judges or guess(wide.source.table, taken),
         label,
-        columns.positive or data.verdicts.positive_verdict,
+        columns.positive or data.verdicts.yes,
         count,
         wide.system,
         DEFAULT_LEVEL,

@@ -113,7 +113,7 @@ def query_of(address: Address) -> str:
         "cluster": columns.cluster,
         "missing_scores": columns.missing_scores,
         "rule": verdicts.rule,
-        "positive_verdict": verdicts.positive_verdict,
+        "yes": verdicts.yes,
         "labelled": verdicts.labelled,
         "verdict": verdicts.verdict,
         "item": verdicts.item,
@@ -437,7 +437,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
 
     options |= {
         "rule": column_or_none(verdicts.rule),
-        "positive-verdict": verdicts.positive_verdict,
+        "yes": verdicts.yes,
         "labelled": verdicts.labelled if chosen.label else None,
         "level": address.other_level,
     }
@@ -567,8 +567,8 @@ def _python(address: Address, chosen: Request) -> str:
             chosen.label,
         )
 
-    if data.verdicts.positive_verdict is not None:
-        values["votes"] = _votes_sql(address, chosen, data.verdicts.positive_verdict)
+    if data.verdicts.yes is not None:
+        values["votes"] = _votes_sql(address, chosen, data.verdicts.yes)
 
     return _render("lines.py.j2", opened=opened_line(address.file.typed), **values)
 

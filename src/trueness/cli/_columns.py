@@ -214,7 +214,7 @@ def _positive_verdict_missing(source: Source, column: str) -> InputError:
     return InputError(
         f"Verdicts must be 0 and 1; column {column!r} holds "
         f"{names_of(verdicts, 3)}. Which verdict means positive?",
-        option="positive_verdict",
+        option="yes",
         choices=verdicts,
     )
 
@@ -241,7 +241,7 @@ def _check_verdicts(verdicts: Mapping[str, Sequence[str]], yes: str) -> None:
                 "A positive verdict needs columns with two verdicts; column "
                 f"{column!r} has {names_of(values, 3)} and perhaps more. Make a column "
                 "of 0 and 1.",
-                option="positive_verdict",
+                option="yes",
             )
 
     all_verdicts = [value for values in verdicts.values() for value in values]
@@ -249,7 +249,7 @@ def _check_verdicts(verdicts: Mapping[str, Sequence[str]], yes: str) -> None:
         raise InputError(
             "The positive verdict must occur in the tests; no test has the verdict "
             f"{yes!r}; found {names_of(dict.fromkeys(all_verdicts))}.",
-            option="positive_verdict",
+            option="yes",
         )
 
 

@@ -396,11 +396,11 @@ def judge_command(
             help="Column with the verdicts, in a table with one row per verdict.",
         ),
     ] = None,
-    positive_verdict: options.PositiveVerdict = None,
-    missing_verdict: Annotated[
+    yes: options.Yes = None,
+    abstain: Annotated[
         list[str] | None,
         typer.Option(
-            "--missing-verdict",
+            "--abstain",
             metavar="VALUE",
             help="Verdict that counts as missing, such as unsure; repeat it for "
             "several.",
@@ -469,19 +469,9 @@ def judge_command(
             source, of_log, judge, verdict, item, system, label, labels
         )
         data = data_of_judges(
-            source,
-            named,
-            label,
-            positive or positive_verdict,
-            count,
-            system,
-            level,
-            seed,
-            cluster,
+            source, named, label, positive or yes, count, system, level, seed, cluster
         )
-        data = with_verdicts(
-            data, for_verdicts(data, positive_verdict), missing_verdict or ()
-        )
+        data = with_verdicts(data, for_verdicts(data, yes), abstain or ())
         panel = count_panel(data)
         systems = count_panel(data, by=True) if data.request.by else {}
 

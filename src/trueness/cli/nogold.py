@@ -60,7 +60,7 @@ def nogold_command(
     file: options.File,
     label: options.Label = None,
     vote: options.Votes = None,
-    positive_verdict: options.PositiveVerdict = None,
+    yes: options.Yes = None,
     score: options.Scores = None,
     threshold: Annotated[
         list[str] | None,
@@ -202,7 +202,7 @@ def nogold_command(
         if thresholds:
             data = _with_scores_cut(data, thresholds)
         else:
-            data = with_verdicts(data, positive_verdict)
+            data = with_verdicts(data, yes)
 
         posterior, answer = _without_truth(
             data,

@@ -141,10 +141,10 @@ Votes = Annotated[
         panel=DATA,
     ),
 ]
-PositiveVerdict = Annotated[
+Yes = Annotated[
     str | None,
     typer.Option(
-        "--positive-verdict",
+        "--yes",
         metavar="VALUE",
         help="Verdict that means positive, if verdicts are words and not 0 and 1.",
         rich_help_panel=DATA,

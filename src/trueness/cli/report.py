@@ -50,7 +50,7 @@ def report_command(
     label: options.Label = None,
     score: options.Scores = None,
     vote: options.Votes = None,
-    positive_verdict: options.PositiveVerdict = None,
+    yes: options.Yes = None,
     output: Annotated[
         Path,
         typer.Option(
@@ -207,7 +207,7 @@ def report_command(
             by,
             site,
         )
-        data = with_verdicts(data, positive_verdict)
+        data = with_verdicts(data, yes)
 
     with naming_rows_without_score(data):
         with progress("Counting", unit=""), listening() as cleaned:
