@@ -57,7 +57,7 @@ def rows(samples: int = 1000):
             low, high = d.standardised_low, d.standardised_high
             standard += (low <= truth / share) & (truth / share <= high)
             if k % 4 == 0:
-                c = trueness.cost_curve(y, x, cost_weights=WEIGHT)
+                c = trueness.cost_curve(y, x, at=WEIGHT)
                 miss, alarm = ndtr(c.threshold - shift), ndtr(-c.threshold)
                 true = WEIGHT * miss + (1 - WEIGHT) * alarm
                 cost.append((c.low <= true) & (true <= c.high))

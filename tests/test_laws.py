@@ -160,7 +160,7 @@ ANALYSES = {
         )
         for m in ("f1", "recall")
     },
-    "cost_curve": Analysis(lambda t: trueness.cost_curve(t, cost_weights=SOME).cost),
+    "cost_curve": Analysis(lambda t: trueness.cost_curve(t, at=SOME).cost),
     "decile_table": of_scores(partial(trueness.decile_table, groups=4)),
     "decision_curve": of_scores(probable(trueness.decision_curve, threshold=SOME)),
     "estimate": of_scores(lambda t: trueness.estimate(t, mean_of_positives, **OWN)),

@@ -60,11 +60,11 @@ ABOUT = {"file", "columns", "design", "positive", "cases"}
 DATA = "data.csv --label y"
 QUESTIONS = {
     "evaluate": f"evaluate {DATA} --score p --score q --by g",
-    "evaluate at": f"evaluate {DATA} --score p --threshold 0.5",
+    "evaluate at": f"evaluate {DATA} --score p --at 0.5",
     "evaluate classes": "evaluate data.csv --label kind --score p_low --score p_mid "
-    "--score p_top --threshold 0.5",
+    "--score p_top --at 0.5",
     "threshold": f"threshold {DATA} --score p --by g --subject-to 'recall >= 0.7'",
-    "threshold at": f"threshold {DATA} --score p --threshold 0.5 --by g",
+    "threshold at": f"threshold {DATA} --score p --at 0.5 --by g",
     "threshold validated": f"threshold {DATA} --score p --validate",
     "threshold guaranteed": f"threshold {DATA} --score p --subject-to 'recall >= 0.5' "
     "--subject-to 'fpr <= 0.9' --guarantee 0.9 --by g",
@@ -89,7 +89,7 @@ QUESTIONS = {
     "sites of a metric": "sites sample:studies --metric recall --covariate patients",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
-    "report at": f"report {DATA} --score p -o a.html --threshold 0.5",
+    "report at": f"report {DATA} --score p -o a.html --at 0.5",
     "report classes": "report data.csv --label kind --score p_low --score p_mid "
     "--score p_top -o c.html",
     "report decisions": f"report {DATA} --score p --score q -o d.html "
@@ -199,8 +199,7 @@ CALIBRATE = (
 MAKES_ITS_FILE = {
     "apply": CALIBRATE,
     "label": CALIBRATE,
-    "verify": "declare sample:west_nile --label virus --score boosting "
-    "--threshold 0.05",
+    "verify": "declare sample:west_nile --label virus --score boosting --at 0.05",
 }
 
 
@@ -340,7 +339,7 @@ def test_calibrate_judges_the_map_on_cases_it_has_not_seen(folder):
 
 @pytest.mark.parametrize(
     "question",
-    ["threshold --threshold 0.5", "threshold --maximize f1", "evaluate", "threshold"],
+    ["threshold --at 0.5", "threshold --maximize f1", "evaluate", "threshold"],
 )
 def test_a_warning_is_a_note_of_the_command(question, tmp_path, recwarn):
     """Labels of high scores only: Python's own warning was shown to the shell."""

@@ -98,7 +98,7 @@ ERRORS = {
     "which holds numbers",
     f"report {WEST} -s forest --cost-fp 1": "Both costs are needed",
     f"report {WEST} -s forest -o x.pdf": "-o x.html.* print it to a PDF",
-    f"threshold {WEST} -s forest --threshold nowhere": "the file of a saved rule",
+    f"threshold {WEST} -s forest --at nowhere": "the file of a saved rule",
     f"threshold {WEST} -s forest --prevalence x": "must be a proportion such as 0.01",
     f"threshold {WEST} -s forest --maximize recal": "Did you mean 'recall'?",
     f"threshold {WEST} -s forest --guarantee 0.95": "needs a constraint",
@@ -174,15 +174,15 @@ def test_a_rule_is_saved_and_evaluated(small, tmp_path):
     words, rule = ["threshold", small, "-l", "y", "-s", "p"], tmp_path / "rule.json"
     two = ("--minimize", "cost(fp=1, fn=1, defer=0.2)")
     zones = answer(*words, *two, "--save", rule)["result"]["zones"]
-    found = answer(*words, "--threshold", rule)["result"]
+    found = answer(*words, "--at", rule)["result"]
     want = trueness.at_threshold(
         pd.read_csv(small), label="y", score="p", threshold=trueness.Rule.load(rule)
     )
     assert found["threshold"] == zones["upper"]
     assert found["metrics"]["defer"] == want.metrics["defer"].value
-    assert "leaves" in run(*words, "--threshold", rule).stdout
+    assert "leaves" in run(*words, "--at", rule).stdout
     answer(*words, "--maximize", "f1", "--save", rule)
-    one = answer(*words, "--threshold", rule)["result"]
+    one = answer(*words, "--at", rule)["result"]
     assert one["confusion"] == answer(*words, "--maximize", "f1")["result"]["confusion"]
 
 
@@ -324,9 +324,7 @@ def test_the_workbench_begins_only_where_it_can(line, monkeypatch):
 
 
 def test_a_number_that_is_none_is_named(small):
-    result = run(
-        "evaluate", small, "--label", "y", "--score", "p", "--threshold", "high"
-    )
+    result = run("evaluate", small, "--label", "y", "--score", "p", "--at", "high")
 
     assert result.exit_code == 2
     assert "'high' is not a number. Type one such as" in result.stderr

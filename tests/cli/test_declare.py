@@ -41,7 +41,7 @@ COLUMNS = ("--label", "y", "--score", "p")
 
 def test_declare_writes_a_page_that_verify_accepts(folder):
     declared = run(
-        "declare", "preds.parquet", *COLUMNS, "--threshold", 0.3, "--by", "site",
+        "declare", "preds.parquet", *COLUMNS, "--at", 0.3, "--by", "site",
         "--claim", "recall >= 0.5 at 0.3", "--unit", "patient",
     )  # fmt: skip
     verified = run("verify", "declaration.html", "--data", "preds.parquet")
@@ -90,7 +90,7 @@ def test_what_is_no_declaration_ends_with_a_sentence(folder):
 
 
 def test_every_command_reads_the_counts_of_a_declaration(folder):
-    run("declare", "preds.parquet", *COLUMNS, "--threshold", 0.3, "--by", "site")
+    run("declare", "preds.parquet", *COLUMNS, "--at", 0.3, "--by", "site")
 
     for words in (
         ("evaluate", "declaration.html"),
@@ -106,13 +106,13 @@ def test_every_command_reads_the_counts_of_a_declaration(folder):
 
 
 def test_declarations_of_two_sites_are_added(folder):
-    run("declare", "a.parquet", *COLUMNS, "--threshold", 0.3, "-o", "a.html")
+    run("declare", "a.parquet", *COLUMNS, "--at", 0.3, "-o", "a.html")
     run(
-        "declare", "b.parquet", *COLUMNS, "--threshold", 0.3, "--edges", "a.html",
+        "declare", "b.parquet", *COLUMNS, "--at", 0.3, "--edges", "a.html",
         "-o", "b.html",
     )  # fmt: skip
 
-    answer = run("evaluate", "a.html", "b.html", "--threshold", 0.3, "--json")
+    answer = run("evaluate", "a.html", "b.html", "--at", 0.3, "--json")
 
     assert answer.exit_code == 0, answer.stderr
     result = json.loads(answer.stdout)["result"]

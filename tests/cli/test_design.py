@@ -68,7 +68,7 @@ def same(found, want):
 
 
 MEASURES_OF_SCORES = ("auc", "average_precision", "brier")
-EVALUATE = "-l y -s p --by g --threshold 0.5"
+EVALUATE = "-l y -s p --by g --at 0.5"
 
 
 @pytest.mark.parametrize("words", WORDS)
@@ -142,7 +142,7 @@ def test_threshold_says_what_python_says(words, rows):
     path, frame = rows
     typed, given = WORDS[words]
     line = ("threshold", path, "-l y -s p", typed)
-    found = told(*line, "--threshold 0.5")["result"]
+    found = told(*line, "--at 0.5")["result"]
     want = trueness.at_threshold(frame, **LABEL, **given, threshold=0.5).metrics
     for name, e in found["estimates"].items():
         same(e, want[name])

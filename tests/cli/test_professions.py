@@ -156,10 +156,10 @@ def test_scores_are_compared_at_a_threshold():
     words = ("--label", "y", "--score", "p", "--score", "a", "--metric", "recall")
 
     without = run("compare", "cases.csv", *words)
-    found = answer("compare", "cases.csv", *words, "--threshold", "0.5")["result"]
+    found = answer("compare", "cases.csv", *words, "--at", "0.5")["result"]
 
     assert without.exit_code == 2
-    assert "--threshold 0.5" in without.output
+    assert "--at 0.5" in without.output
     recall = trueness.at_threshold(read("y"), read("p"), threshold=0.5)["recall"]
     assert found["values"]["p"]["value"] == pytest.approx(recall.value)
 
@@ -271,7 +271,7 @@ def test_groups_at_a_threshold_have_impact_ratios():
     rows = pd.read_csv("cases.csv")
     rows["group"] = np.where(np.arange(N) % 2, "u", "v")
     rows.to_csv("groups.csv", index=False)
-    words = ("--label", "y", "--score", "p", "--by", "group", "--threshold", "0.5")
+    words = ("--label", "y", "--score", "p", "--by", "group", "--at", "0.5")
 
     found = answer("evaluate", "groups.csv", *words)["result"]["impact"]["p"]
 

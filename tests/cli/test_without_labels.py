@@ -58,7 +58,7 @@ def test_python_gives_the_same_answer(scores):
 
 
 def test_evaluate_of_one_score_counts_flagged_cases(scores):
-    found = answer("evaluate", "new.csv", "--score", "a", "--threshold", "0.7")
+    found = answer("evaluate", "new.csv", "--score", "a", "--at", "0.7")
 
     flagged = found["result"]["flagged_rate"]["a"]
     assert flagged["value"] == pytest.approx((scores["a"] >= 0.7).mean())
@@ -89,7 +89,7 @@ def test_a_known_auc_and_prevalence_give_a_threshold(scores):
 
 
 def test_a_given_threshold_flags_a_proportion(scores):
-    found = answer("threshold", "new.csv", "--score", "a", "--threshold", "0.7")
+    found = answer("threshold", "new.csv", "--score", "a", "--at", "0.7")
 
     flagged = found["result"]["estimates"]["flagged_rate"]["value"]
     assert flagged == pytest.approx((scores["a"] >= 0.7).mean())
@@ -104,7 +104,7 @@ def test_a_given_threshold_flags_a_proportion(scores):
         (("report", "new.csv", "--score", "a"), "calibration map"),
         (("evaluate", "new.csv", "--target", "these cases"), "map.json"),
         (("evaluate", "new.csv", "--by", "case"), "The option --by needs labels"),
-        (("report", "new.csv", "--threshold", "0.5"), "--threshold needs labels"),
+        (("report", "new.csv", "--at", "0.5"), "The option --at needs labels"),
     ],
 )
 def test_what_cannot_be_answered_is_said(words, sentence):
@@ -163,16 +163,7 @@ def test_a_column_that_could_hold_labels_is_asked_for():
 
 def test_scores_with_thresholds_are_tests_and_post_test_is_written(scores):
     words = ("--score", "a", "--score", "b", "--score", "c")
-    cut = (
-        "--threshold",
-        "0.6",
-        "--threshold",
-        "a=0.7",
-        "--draws",
-        "200",
-        "--dependence",
-        "none",
-    )
+    cut = ("--at", "0.6", "--at", "a=0.7", "--draws", "200", "--dependence", "none")
     found = answer("nogold", "new.csv", *words, *cut, "-o", "post.csv")
 
     panel = trueness.panel(None, {name: scores[name] for name in "abc"})
@@ -192,10 +183,10 @@ def test_scores_with_thresholds_are_tests_and_post_test_is_written(scores):
     "words",
     [
         ("--score", "a", "--score", "b"),
-        ("--score", "a", "--score", "b", "--threshold", "a=0.5"),
-        ("--score", "a", "--score", "b", "--threshold", "q=0.5", "--threshold", "0.5"),
-        ("--score", "a", "--score", "b", "--threshold", "much"),
-        ("--vote", "a", "--vote", "b", "--threshold", "0.5"),
+        ("--score", "a", "--score", "b", "--at", "a=0.5"),
+        ("--score", "a", "--score", "b", "--at", "q=0.5", "--at", "0.5"),
+        ("--score", "a", "--score", "b", "--at", "much"),
+        ("--vote", "a", "--vote", "b", "--at", "0.5"),
     ],
 )
 def test_each_score_needs_a_threshold(words):

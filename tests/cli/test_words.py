@@ -126,7 +126,7 @@ def test_every_command_has_help_in_plain_words():
 
 
 def test_a_threshold_of_my_own_is_evaluated(here):
-    words = ["threshold", "data.csv", "-l", "y", "-s", "p", "--threshold", "0.5"]
+    words = ["threshold", "data.csv", "-l", "y", "-s", "p", "--at", "0.5"]
     found = json.loads(run(*words, "--json").stdout)["result"]
     assert (found["threshold"], found["method"]) == (0.5, "given")
     assert found["confusion"] == {"tp": 12, "fp": 4, "fn": 0, "tn": 4}

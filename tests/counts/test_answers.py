@@ -29,7 +29,7 @@ OPTIONS = {
     "tipping_point": {"requirement": "auc >= 0.1"},
     "confusion": {"threshold": 0.5},
     "best_thresholds": {"minimize": COST},
-    "cost_curve": {"cost_weights": (0.1, 0.5)},
+    "cost_curve": {"at": (0.1, 0.5)},
     "decision_curve": {"threshold": (0.1, 0.5)},
     "partial_auc": {"fpr": (0, 0.3)},
     "compare": {"statistic": trueness.auc},

@@ -43,7 +43,7 @@ def declaration(cases):
     label, score, hospital = cases
     return trueness.declare(
         trueness.tally(label, score),
-        thresholds=[0.3, 0.97],
+        at=[0.3, 0.97],
         claims=CLAIMS,
         statements=STATEMENTS,
         groups={"hospital": trueness.tally(label, score, by=hospital)},

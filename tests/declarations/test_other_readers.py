@@ -43,7 +43,7 @@ def test_r_and_python_agree(in_r, cases, words):
     label, score, hospital = cases
     declaration = trueness.declare(
         trueness.tally(label, score, **words),
-        thresholds=[0.3, 0.97],
+        at=[0.3, 0.97],
         groups={"hospital": trueness.tally(label, score, by=hospital, **words)},
     )
 

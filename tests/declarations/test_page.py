@@ -160,7 +160,7 @@ def test_script_and_python_agree(run_script, cases, design):
     words = {k: options.pop(k) for k in ("prevalence", "sampling") if k in options}
     declaration = trueness.declare(
         trueness.tally(label, score, **words),
-        thresholds=[0.3, 0.97],
+        at=[0.3, 0.97],
         claims=["recall >= 0.7 at 0.3", "auc >= 0.8 in every hospital"],
         groups={"hospital": trueness.tally(label, score, by=hospital, **words)},
         **options,

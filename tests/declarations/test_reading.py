@@ -136,7 +136,7 @@ def test_text_of_the_author_cannot_become_script(cases, tmp_path):
     page = tmp_path / "evil.html"
 
     trueness.declare(
-        label, score, page, title=evil, statements={"unit": evil}, thresholds=0.3,
+        label, score, page, title=evil, statements={"unit": evil}, at=0.3,
         claims="auc >= 0.5",
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ def test_an_honest_declaration_follows(declaration):
 def test_exact_counts_follow_without_bounds(cases):
     label, score, _ = cases
 
-    exact = trueness.declare(label, score, thresholds=0.3, min_cell_size=1)
+    exact = trueness.declare(label, score, at=0.3, min_cell_size=1)
 
     assert trueness.verify(exact).verdict == "follows"
     assert stated(exact.to_dict(), "auc")["value"] == pytest.approx(
@@ -215,9 +215,9 @@ def test_few_cases_without_a_label_are_left_out_and_not_counted(cases):
     partly = label.astype(float)
     partly[:3] = np.nan
 
-    few = trueness.declare(partly, score, thresholds=0.3)
+    few = trueness.declare(partly, score, at=0.3)
     partly[:300] = np.nan
-    many = trueness.declare(partly, score, thresholds=0.3)
+    many = trueness.declare(partly, score, at=0.3)
 
     assert few.counts.n_unknown == many.counts.n_unknown == 0
     assert few.flow.rows is few.flow.without_label is None

@@ -235,7 +235,7 @@ def test_the_best_threshold_is_that_of_expected_counts(expected):
 
 
 def test_evaluate_and_report_answer(expected, tmp_path):
-    answer = trueness.evaluate(expected, threshold=0.5)
+    answer = trueness.evaluate(expected, at=0.5)
 
     score = answer.numbers["scores"]["the classifier"]
 

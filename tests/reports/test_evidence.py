@@ -17,7 +17,7 @@ def cases():
 def test_the_counts_of_a_report_are_read_like_those_of_a_declaration(cases, tmp_path):
     page = tmp_path / "report.html"
 
-    trueness.report(*cases, page, evidence=True, threshold=0.5)
+    trueness.report(*cases, page, evidence=True, at=0.5)
 
     counts = trueness.tally(trueness.scan(page))
     exact = trueness.tally(*cases)

@@ -122,7 +122,7 @@ def test_the_table_of_costs_is_that_of_the_cost_curve(page, panel):
 
     rows_of_a = [row for row in table.texts if row[0] == "a"]
     _, _, ratio, cost, low, *_ = rows_of_a[3]
-    curve = trueness.cost_curve(panel["a"], cost_weights=[float(ratio)])
+    curve = trueness.cost_curve(panel["a"], at=[float(ratio)])
     expected = [curve.cost[0], curve.low[0]]
     assert [float(cost), float(low)] == pytest.approx(expected, rel=0.005)
 
@@ -225,7 +225,7 @@ def test_edges_make_a_report(name):
         ({"subject_to": ["recall >= 1", "fpr <= 0"]}, "cannot be met"),
         ({"level": 95}, "level must lie in"),
         ({"maximize": "f1", "minimize": "fpr"}, "not both"),
-        ({"threshold": 0.4, "maximize": "f1"}, "nothing to choose"),
+        ({"at": 0.4, "maximize": "f1"}, "nothing to choose"),
         ({"calibrator": "beta", "classifier": "nobody"}, "classifier must be one of"),
         ({"path": "r.pdf"}, r'A browser prints it to a PDF file. Type path="r.html"'),
     ],
@@ -512,7 +512,7 @@ def test_a_cut_for_each_group():
 
 
 def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
-    page = page_about(panel["a"], threshold=0.4)
+    page = page_about(panel["a"], at=0.4)
     c = trueness.confusion(panel["a"], 0.4)
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
     _, value, detail, _ = page.tiles[1]
@@ -683,7 +683,7 @@ def test_a_score_that_ranks_the_wrong_way_round_is_told(panel):
 
 def test_a_rule_that_flags_nothing_is_not_given_a_precision():
     page = page_about(trueness.tally(np.repeat([1, 0], 60), np.arange(120.0)))
-    given = page_about(trueness.tally([0, 1] * 30, np.arange(60.0)), threshold=60.0)
+    given = page_about(trueness.tally([0, 1] * 30, np.arange(60.0)), at=60.0)
     for some in (page, given):
         assert words(some).count("nothing is flagged: recall is 0") == 1
         assert "f the flagged cases" not in words(some)

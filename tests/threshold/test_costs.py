@@ -12,7 +12,7 @@ HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
 
 def test_cost_by_hand():
-    c = cost_curve(HAND, cost_weights=[0, 0.5, 0.9, 1])
+    c = cost_curve(HAND, at=[0, 0.5, 0.9, 1])
     # cuts (fnr, fpr): (1, 0), (1/2, 0), (1/4, 1/6), (0, 1/2), (0, 1)
     expected = [0, 0.5 / 4 + 0.5 / 6, 0.1 * 3 / 6, 0]
 
@@ -51,7 +51,7 @@ def test_cost_weight_is_a_prevalence_and_two_prices():
         HAND, minimize=trueness.cost_rate(fp=fp, fn=fn), prevalence=share
     )
 
-    assert cost_curve(HAND, cost_weights=w).cost[0] == pytest.approx(best.value)
+    assert cost_curve(HAND, at=w).cost[0] == pytest.approx(best.value)
 
 
 def test_benefit_by_hand():
@@ -138,7 +138,7 @@ def test_intervals_of_the_cost_curve_cover():
     covered = np.zeros(2)
     for _ in range(runs):
         labels, scores, _ = binormal_costs(rng, prevalence=0.2, cases=300)
-        curve = cost_curve(trueness.tally(labels, scores), cost_weights=weight)
+        curve = cost_curve(trueness.tally(labels, scores), at=weight)
         tpr = norm.sf(curve.threshold - 1.5)
         fpr = norm.sf(curve.threshold)
         truth = weight * (1 - tpr) + (1 - weight) * fpr

@@ -96,10 +96,8 @@ ASKED = {
             trueness.decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1])))),
         (r"threshold must lie in \[0, 1\); found 1",
          lambda: trueness.decision_curve(HAND, threshold=[0.5, 1])),
-        (r"cost_weights must lie in \[0, 1\]",
-         lambda: trueness.cost_curve(HAND, cost_weights=[2])),
-        ("cost_weights must be numbers .* found none",
-         lambda: trueness.cost_curve(HAND, cost_weights=[])),
+        (r"at must lie in \[0, 1\]", lambda: trueness.cost_curve(HAND, at=[2])),
+        ("at must be numbers .* found none", lambda: trueness.cost_curve(HAND, at=[])),
         *(("an upper and a lower threshold for each",
            lambda u=u, k=k: trueness.Rule(u, lower=k))
           for u, k in ((0.5, {}), ({"a": 0.5}, 0.2), ({}, {}))),

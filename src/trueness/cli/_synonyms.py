@@ -14,7 +14,7 @@ ONE_SCORE = "FILE --label COLUMN --score COLUMN"
 TWO_SCORES = "FILE --label COLUMN --score COLUMN --score COLUMN"
 TESTS = "FILE --vote COLUMN --vote COLUMN --vote COLUMN"
 EVALUATE = f"evaluate {ONE_SCORE}"
-AT_THRESHOLD = f"evaluate {ONE_SCORE} --threshold 0.5"
+AT_THRESHOLD = f"evaluate {ONE_SCORE} --at 0.5"
 THRESHOLD = f"threshold {ONE_SCORE}"
 CALIBRATION = f"evaluate {ONE_SCORE} --margin 0.05"
 SCORECARD = f"scorecard {ONE_SCORE}"
@@ -102,13 +102,13 @@ COMMAND_OF_CALL: Mapping[str, str] = {
     "indeterminate_results": f"{EVALUATE} --indeterminate 0.5:1",
     "compare_auc": f"compare {TWO_SCORES}",
     "compare_metric(y_true, {'a': a, 'b': b}, \"accuracy\", method=\"mcnemar\")": (
-        f"compare {TWO_SCORES} --metric accuracy --threshold 0.5 --method mcnemar"
+        f"compare {TWO_SCORES} --metric accuracy --at 0.5 --method mcnemar"
     ),
     "compare_metric(y_true, {'a': a, 'b': b}, \"precision\", method=\"kosinski\")": (
-        f"compare {TWO_SCORES} --metric precision --threshold 0.5 --method kosinski"
+        f"compare {TWO_SCORES} --metric precision --at 0.5 --method kosinski"
     ),
     "compare_metric(y_true, {'a': a, 'b': b}, \"recall\", effect=\"ratio\")": (
-        f"compare {TWO_SCORES} --metric recall --threshold 0.5 --effect ratio"
+        f"compare {TWO_SCORES} --metric recall --at 0.5 --effect ratio"
     ),
     "compare_groups": f"{AT_THRESHOLD} --by COLUMN",
     "calibrate": f"calibrate {ONE_SCORE}",
@@ -169,7 +169,7 @@ COMMAND_OF_CALL: Mapping[str, str] = {
         f"{AT_THRESHOLD} --prevalence 0.1"
     ),
     "compare_metric(y_true, {'a': a, 'b': b}, \"recall\")": (
-        f"compare {TWO_SCORES} --metric recall --threshold 0.5"
+        f"compare {TWO_SCORES} --metric recall --at 0.5"
     ),
     'best_threshold(y_true, y_score, minimize="cost(fp=1, fn=5)")': (
         f'{THRESHOLD} --minimize "cost(fp=1, fn=5)"'

@@ -57,10 +57,10 @@ def compare_command(
             "AUCs of scores, sensitivity and specificity of tests.",
         ),
     ] = None,
-    threshold: Annotated[
+    at: Annotated[
         float | None,
         options.number(
-            "--threshold", metavar="SCORE", help="Threshold of scores, for --metric."
+            "--at", metavar="SCORE", help="Threshold of scores, for --metric."
         ),
     ] = None,
     effect: Annotated[
@@ -128,11 +128,11 @@ def compare_command(
     )
     with naming_rows_without_score(data):
         ask = partial(_compare, metric=metric)
-        if threshold is not None or effect != DIFFERENCE or method != "auto":
+        if at is not None or effect != DIFFERENCE or method != "auto":
             ask = partial(
                 _compare_metric,
                 metric=metric,
-                threshold=threshold,
+                threshold=at,
                 effect=choice(effect, EFFECTS, "--effect"),
                 method=method,
             )
@@ -163,7 +163,7 @@ def _compare_metric(
     if threshold is None and not are_tests(subject.data):
         raise InputError(
             f"The metric {metric} depends on a threshold, and these are scores.",
-            option="threshold",
+            option="at",
             example="0.5",
         )
 
@@ -182,7 +182,7 @@ def _compare(subject: Subject, metric: str | None) -> Finding:
         raise InputError(
             f"The metric {metric} needs a threshold, but these columns are scores. "
             "Name the threshold, or leave the metric out to compare AUCs.",
-            option="threshold",
+            option="at",
             example="0.5",
         )
 

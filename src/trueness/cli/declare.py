@@ -48,10 +48,10 @@ def declare_command(
     file: options.File,
     label: options.Label = None,
     score: options.Score = None,
-    threshold: Annotated[
+    at: Annotated[
         list[float] | None,
         options.number(
-            "--threshold",
+            "--at",
             metavar="SCORE",
             help="Threshold in use; bins get an edge there. Repeat it for several.",
         ),
@@ -156,15 +156,14 @@ def declare_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    r"""Declare how good a score is, with counts from which anyone can check it.
+    """Declare how good a score is, with counts from which anyone can check it.
 
     Numbers and claims are published with their counts, in bins that hide
     single cases. trueness verify checks them without the data, and so does
     the page itself in a browser.
 
     Example:
-    trueness declare sample:west_nile --label virus --score boosting \
-        --threshold 0.05
+    trueness declare sample:west_nile --label virus --score boosting --at 0.05
     """
     data = open_data(
         ONE_SCORE,
@@ -198,7 +197,7 @@ def declare_command(
         declaration = declare(
             counts,
             output,
-            thresholds=threshold or (),
+            at=at or (),
             claims=claims,
             statements={
                 "intended_use": intended_use,

@@ -62,12 +62,10 @@ def evaluate_command(
     more_files: options.MoreFiles = None,
     label: options.Label = None,
     score: options.Scores = None,
-    threshold: Annotated[
+    at: Annotated[
         float | None,
         options.number(
-            "--threshold",
-            metavar="SCORE",
-            help="Threshold in use: adds every metric there.",
+            "--at", metavar="SCORE", help="Threshold in use: adds every metric there."
         ),
     ] = None,
     margin: options.Margin = None,
@@ -193,7 +191,7 @@ def evaluate_command(
     with naming_rows_without_score(data):
         if indeterminate is not None:
             return _evaluate_indeterminate(data, indeterminate)
-        answer = _evaluate(data, threshold=threshold, margin=margin, method=method)
+        answer = _evaluate(data, threshold=at, margin=margin, method=method)
 
     if follow_up is None:
         return answer
@@ -300,7 +298,7 @@ def _evaluate(
             groups = _count_groups(data)
 
     request = replace(
-        data.request, threshold=threshold, margin=margin, classes=bool(score_of_class)
+        data.request, at=threshold, margin=margin, classes=bool(score_of_class)
     )
     first_tally = next(iter(tallies.values()))
     if has_no_labels(first_tally):

@@ -41,9 +41,9 @@ def label_command(
             "--metric", metavar="NAME", help="The metric that the labels are for."
         ),
     ] = "recall",
-    threshold: Annotated[
+    at: Annotated[
         float,
-        options.number("--threshold", metavar="SCORE", help="Threshold in use."),
+        options.number("--at", metavar="SCORE", help="Threshold in use."),
     ] = 0.5,
     output: Annotated[
         Path | None,
@@ -69,7 +69,7 @@ def label_command(
 
     Example:
     trueness label sample:west_nile --score adaboost --unlabelled map.json \
-        --threshold 0.4 --next 200 -o to_label.csv
+        --at 0.4 --next 200 -o to_label.csv
     """
     if unlabelled is None or not unlabelled.endswith(".json"):
         raise InputError(
@@ -92,7 +92,7 @@ def label_command(
         seed=seed,
     )
     with naming_rows_without_score(data):
-        plan = _plan(data, metric, threshold, next_labels, level)
+        plan = _plan(data, metric, at, next_labels, level)
 
     rows = _draw(data, plan, seed)
 

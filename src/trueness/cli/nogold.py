@@ -62,10 +62,10 @@ def nogold_command(
     vote: options.Votes = None,
     yes: options.Yes = None,
     score: options.Scores = None,
-    threshold: Annotated[
+    at: Annotated[
         list[str] | None,
         typer.Option(
-            "--threshold",
+            "--at",
             metavar="SCORE",
             help="Threshold from which a score is a positive verdict: 0.5 for all "
             "scores, or NAME=0.5 for each.",
@@ -164,7 +164,7 @@ def nogold_command(
     r"""How good is each test, and how common is the condition, without a gold standard?
 
     Tests are columns of verdicts (--vote), or scores with a threshold each: --score a
-    --score b --score c --threshold 0.5.
+    --score b --score c --at 0.5.
 
     Example:
     trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
@@ -180,7 +180,7 @@ def nogold_command(
             "prevalence": prevalence,
         },
     )
-    thresholds = _read_thresholds(vote or [], score or [], threshold or [])
+    thresholds = _read_thresholds(vote or [], score or [], at or [])
     data = open_data(
         SCORED_VOTES if thresholds else VOTES,
         file=file,
@@ -252,13 +252,13 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
 
 
 def _read_thresholds(
-    vote: list[str], score: list[str], threshold_texts: list[str]
+    vote: list[str], score: list[str], at: list[str]
 ) -> dict[str, float]:
     """Return the threshold of each score; none where verdicts are named.
 
-    ``threshold_texts`` hold "score=0.5" for one score, and "0.5" for all others.
+    ``at`` holds "score=0.5" for one score, and "0.5" for all others.
     """
-    if not score and not threshold_texts:
+    if not score and not at:
         return {}
 
     if vote or not score:
@@ -270,7 +270,7 @@ def _read_thresholds(
 
     common = []
     text_of_score = {}
-    for text in threshold_texts:
+    for text in at:
         name, _, number = text.rpartition("=")
         if name:
             text_of_score[name] = number
@@ -285,7 +285,7 @@ def _read_thresholds(
         raise InputError(
             "Each score needs one threshold from which it is a positive verdict; look "
             f"at {listing(wrong)}.",
-            option="threshold",
+            option="at",
             example=f"{score[0]}=0.5",
         )
 
@@ -303,9 +303,7 @@ def _read_threshold(text: str) -> float:
         return read_number(text)
     except ValueError:
         raise InputError(
-            f"A threshold must be a number; found {text!r}.",
-            option="threshold",
-            example="0.5",
+            f"A threshold must be a number; found {text!r}.", option="at", example="0.5"
         ) from None
 
 

@@ -67,10 +67,10 @@ def report_command(
     guarantee: options.Guarantee = None,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
-    threshold: Annotated[
+    at: Annotated[
         str | None,
         typer.Option(
-            "--threshold",
+            "--at",
             metavar="RULE",
             help="Threshold in use, or a rule that --save of threshold has written.",
         ),
@@ -203,7 +203,7 @@ def report_command(
             guarantee,
             cost,
             prevalence,
-            threshold,
+            at,
             by,
             site,
         )
@@ -219,7 +219,7 @@ def report_command(
                         "maximize": maximize,
                         "minimize": minimize,
                         "subject_to": subject_to,
-                        "threshold": threshold,
+                        "at": at,
                         "by": by,
                         "site": site,
                     }
@@ -235,7 +235,7 @@ def report_command(
                 subject_to=tuple(subject_to or ()),
                 guarantee=guarantee,
                 cost=cost,
-                threshold=read_rule(threshold),
+                at=read_rule(at),
                 margin=margin,
                 calibrator=calibrate,
                 half_width=half_width,
@@ -254,7 +254,7 @@ def report_command(
 
     published = None
     if evidence:
-        published = _evidence(counts, threshold=read_rule(threshold), title=page.title)
+        published = _evidence(counts, threshold=read_rule(at), title=page.title)
 
     tell(cleaned)
     page = with_remarks(with_cleaned(page, cleaned), data.request.remarks)

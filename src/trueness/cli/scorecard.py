@@ -176,10 +176,10 @@ def curve_command(
             help="Threshold probability, or coverage, to show; repeat it for several.",
         ),
     ] = None,
-    threshold: Annotated[
+    at: Annotated[
         float,
         options.number(
-            "--threshold", metavar="SCORE", help="Threshold in use, for risk-coverage."
+            "--at", metavar="SCORE", help="Threshold in use, for risk-coverage."
         ),
     ] = 0.5,
     positive: options.Positive = None,
@@ -234,7 +234,7 @@ def curve_command(
         if kind == DECISION:
             finding = decisions(tally, places, level)
         else:
-            finding = risks(tally, places, threshold, level)
+            finding = risks(tally, places, at, level)
 
         if by is not None and kind == DECISION:
             finding = decisions_of_groups(
@@ -242,18 +242,13 @@ def curve_command(
             )
         elif by is not None:
             finding = risks_of_groups(
-                finding,
-                tallies_by_group,
-                places,
-                threshold=threshold,
-                by=by,
-                level=level,
+                finding, tallies_by_group, places, threshold=at, by=by, level=level
             )
 
         return shell.answered(
             finding,
             about=shell.about(data, tally),
-            chart=lambda: _chart(tally, kind, threshold, level),
+            chart=lambda: _chart(tally, kind, at, level),
         )
 
 

@@ -74,10 +74,10 @@ def threshold_command(
     subject_to: options.SubjectTo = None,
     cost_fp: options.CostFp = None,
     cost_fn: options.CostFn = None,
-    threshold: Annotated[
+    at: Annotated[
         str | None,
         typer.Option(
-            "--threshold",
+            "--at",
             metavar="RULE",
             help=(
                 "Evaluate this threshold, or a rule that --save wrote, instead of "
@@ -115,7 +115,7 @@ def threshold_command(
         typer.Option(
             "--save",
             metavar="FILE",
-            help="Save the chosen rule, for --threshold and trueness sql --rule.",
+            help="Save the rule that was chosen; --at and trueness sql --rule read it.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -198,7 +198,7 @@ def threshold_command(
         maximize=maximize,
         minimize=minimize,
         subject_to=tuple(subject_to or ()),
-        threshold=read_rule(threshold),
+        at=read_rule(at),
         auc=auc,
         validate=validate,
         guarantee=guarantee,
@@ -284,7 +284,7 @@ def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any
             rng=request.rng,
         )
 
-    if request.threshold is not None:
+    if request.at is not None:
         return plots.roc.figure_data(tally)
     if choice.rule.defers or request.pair_goal is not None:
         return plots.zones.figure_data(tally, choice)
@@ -308,7 +308,7 @@ def read_rule(text: str | None) -> float | Rule | None:
         raise InputError(
             "The threshold must be a number, or the file of a saved rule; found "
             f"{text!r}.",
-            option="threshold",
+            option="at",
             example=0.5,
         )
 

@@ -53,7 +53,7 @@ def declare(
     data: Any,
     path: str | os.PathLike[str] | None = None,
     *,
-    thresholds: float | Sequence[float] = (),
+    at: float | Sequence[float] = (),
     claims: str | Iterable[str] = (),
     statements: Mapping[str, str] | None = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
@@ -79,7 +79,7 @@ def declare(
         attempts at items.
     path
         Where to write it: a page (.html), its data (.json) or Markdown (.md).
-    thresholds
+    at
         Thresholds in use. Each is an edge of a bin, so that its 2x2 table is exact.
     claims
         Sentences such as ``"recall >= 0.9 at 0.3"``, ``"auc >= 0.8 in every site"`` or
@@ -117,7 +117,7 @@ def declare(
     --------
     >>> import trueness
     >>> t = trueness.Tally([0.9, 0.1], neg=[10, 190], pos=[99, 6])
-    >>> d = trueness.declare(t, thresholds=0.5, claims="recall >= 0.85 at 0.5")
+    >>> d = trueness.declare(t, at=0.5, claims="recall >= 0.85 at 0.5")
     >>> d
     Declaration: Declaration of performance (11 numbers)
       holds            recall >= 0.85 at 0.5
@@ -127,7 +127,7 @@ def declare(
     counts, by_column = _counts_and_groups(data, groups)
     at_least = _options.whole_number(min_cell_size, "min_cell_size", at_least=1)
     requirements = read_claims(claims)
-    cuts = _thresholds(thresholds, requirements)
+    thresholds = _thresholds(at, requirements)
 
     # the flow from rows to cases also has the rows that are left out here
     counts_of_all_rows = counts
@@ -135,7 +135,7 @@ def declare(
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
 
-    published = _publish(counts, by_column, at_least, cuts, exact_table, edges)
+    published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
     tallies = {
         column: groups_of_column.tallies
         for column, groups_of_column in published.groups.items()
@@ -153,13 +153,13 @@ def declare(
         agreement=_options.yes_or_no(agreement, "agreement"),
         counts=published.whole,
         groups=tallies,
-        thresholds=cuts,
+        thresholds=thresholds,
         level=_options.fraction(level, "level"),
         flow=_flow(counts_of_all_rows, counts, without_score, at_least),
         privacy=Privacy(at_least, published.hidden, published.exposed, pooled),
         provenance=_provenance(source),
         measured=(),
-        tables=tuple(cross_tables(published.whole, tallies, cuts)),
+        tables=tuple(cross_tables(published.whole, tallies, thresholds)),
         claims=(),
     )
     stated = replace(
@@ -214,11 +214,11 @@ def _counts_and_groups(
 
 
 def _thresholds(
-    thresholds: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
+    at: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
 ) -> tuple[float, ...]:
     """Return the thresholds, each once, those of the claims included."""
-    several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
-    cuts = [_options.real_number(cut, "thresholds") for cut in several]
+    several = at if isinstance(at, Iterable) else [at]
+    cuts = [_options.real_number(cut, "at") for cut in several]
     for _, requirement in requirements:
         if requirement.threshold is not None:
             cuts.append(requirement.threshold)
@@ -228,7 +228,7 @@ def _thresholds(
         raise InputError(
             f"A declaration has at most {MOST_THRESHOLDS} thresholds; found "
             f"{len(distinct_cuts)}.",
-            option="thresholds",
+            option="at",
         )
 
     return distinct_cuts

@@ -88,7 +88,7 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
     --------
     >>> import trueness
     >>> t = trueness.Tally([0.9, 0.1], neg=[10, 190], pos=[99, 6])
-    >>> content = trueness.declare(t, thresholds=0.5).to_dict()
+    >>> content = trueness.declare(t, at=0.5).to_dict()
     >>> content["measured"][0]["value"] = 0.99
     >>> print(*trueness.verify(content).failures, sep="\n")
     sensitivity at 0.5: 0.9900 does not follow; the counts say 0.9429

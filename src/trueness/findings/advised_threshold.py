@@ -96,9 +96,9 @@ def check_guarantee(request: Request) -> None:
             example="recall >= 0.9",
         )
 
-    if request.threshold is not None:
+    if request.at is not None:
         raise InputError(
             "A given threshold is evaluated, so there is nothing to guarantee. Leave "
             "the guarantee out.",
-            option="threshold",
+            option="at",
         )

@@ -100,7 +100,7 @@ def find_cut(
             example="COLUMN",
         )
 
-    if request.threshold is not None:
+    if request.at is not None:
         return _at_given_threshold(t, request, groups or {})
     if request.for_groups:
         return _threshold_for_each_group(t, groups or {}, request)
@@ -120,14 +120,14 @@ def _check_request(request: Request) -> None:
         request.validate,
         request.guarantee,
     )
-    if request.threshold is not None and any(ways_to_choose):
+    if request.at is not None and any(ways_to_choose):
         raise InputError(
             "With a given threshold there is nothing to choose. Leave out objective, "
             "constraints, validation and guarantee.",
-            option="threshold",
+            option="at",
         )
 
-    if request.threshold is not None and isinstance(request.prevalences, tuple):
+    if request.at is not None and isinstance(request.prevalences, tuple):
         raise InputError(
             "A given threshold needs one prevalence; found a range.",
             option="prevalence",
@@ -136,14 +136,14 @@ def _check_request(request: Request) -> None:
 
     several_thresholds = request.for_groups or request.pair_goal is not None
     has_prevalences = request.prevalences is not None
-    if request.threshold is None and has_prevalences and several_thresholds:
+    if request.at is None and has_prevalences and several_thresholds:
         raise InputError(
             "A range of prevalences is for one threshold; found an objective or a "
             "constraint of several. Name one prevalence.",
             option="prevalence",
         )
 
-    is_no_search = request.threshold is not None or request.guarantee is not None
+    is_no_search = request.at is not None or request.guarantee is not None
     if request.method != SWEEP and (is_no_search or several_thresholds):
         raise InputError(
             f"The method {request.method!r} chooses one threshold for all cases. Leave "
@@ -219,7 +219,7 @@ def _fields_of_validation(validation: Validation | None) -> dict[str, Any] | Non
 
 def _without_labels(t: Tally, request: Request) -> CutFinding:
     """Return a threshold by capacity, or by a known AUC and prevalence; else refuse."""
-    if request.threshold is not None:
+    if request.at is not None:
         return _flagged_at(t, request)
 
     goal = request.goal_as_stated
@@ -301,14 +301,14 @@ def _asks_for_capacity(goal: ThresholdGoal) -> bool:
 
 def _flagged_at(t: Tally, request: Request) -> CutFinding:
     """Return how many cases a given threshold flags; nothing else is known."""
-    _, threshold = rule_of(request.threshold).cuts()
+    _, threshold = rule_of(request.at).cuts()
     proportion = flagged_rate(t, threshold, request.level)
     flagged = float(t.unknown[t.score >= threshold].sum())
     cut = numbers.cut_text(threshold)
 
     rows = [(text_of("flagged_rate"), proportion)]
     return answer_about_cut(
-        rule_of(request.threshold),
+        rule_of(request.at),
         t,
         {
             "threshold": threshold,
@@ -368,7 +368,7 @@ def _at_given_threshold(
 ) -> CutFinding:
     """Return what a threshold, or a rule, does that was chosen beforehand."""
     both_classes(t, "threshold")
-    rule = rule_of(request.threshold)
+    rule = rule_of(request.at)
     data: Tally | dict[str, Tally] = t
     if rule.groups:
         data = {group: groups[group] for group in groups if group in rule.groups}

@@ -70,7 +70,7 @@ def evaluate(
     data: Panel | Tally | Confusion | Mapping[Any, Panel | Tally],
     *,
     level: float = 0.95,
-    threshold: float | None = None,
+    at: float | None = None,
     name: str = "",
     method: str = WILSON_METHOD,
 ) -> Finding:
@@ -86,7 +86,7 @@ def evaluate(
         ``score=``; labels and scores (``evaluate(y, s)``); a classifier and its data
         (``evaluate(model, X, y)``); counts; or a 2x2 table, ``Confusion(tp=815, fp=115,
         fn=208, tn=327)``. ``by=`` divides any of them into groups.
-    threshold
+    at
         A threshold in use: adds every metric at this threshold.
     name
         What one score is called in the answer; by default its column.
@@ -107,7 +107,7 @@ def evaluate(
     0.8889
     """
     choice(method, METHODS, "method")
-    request = Request(level=level, threshold=threshold)
+    request = Request(level=level, at=at)
     if isinstance(data, Confusion):
         data = data.verdicts
 
@@ -246,7 +246,7 @@ def _measures_at_cut(
     subject: subjects.Subject, tallies: Mapping[str, Tally]
 ) -> dict[str, AtThreshold]:
     """Measure each score at the threshold in use, if one was named."""
-    threshold = subject.request.threshold
+    threshold = subject.request.at
     if threshold is None:
         return {}
 
@@ -270,15 +270,13 @@ def _impact_at_threshold(
     subject: subjects.Subject, names: Iterable[str]
 ) -> dict[str, Comparison]:
     """Return impact ratios of the groups of each score at the threshold in use."""
-    if not subject.groups or not isinstance(subject.request.threshold, float):
+    if not subject.groups or not isinstance(subject.request.at, float):
         return {}
 
     impact = {}
     for name in names:
         groups = subjects.named_groups(subject, name)
-        compared = impact_of_groups(
-            groups, subject.request.threshold, subject.request.level
-        )
+        compared = impact_of_groups(groups, subject.request.at, subject.request.level)
         if compared is not None:
             impact[name] = compared
 

@@ -621,7 +621,7 @@ def _advice(
     ]
 
     # the price of an error chose the threshold, since nothing else was asked
-    if request.threshold is None and not request.stated_goal and not guaranteed:
+    if request.at is None and not request.stated_goal and not guaranteed:
         notes.append(note("price", fn=request.costs[1]))
 
     return notes
@@ -693,7 +693,7 @@ def _mind(
 def _optimism(subject: subjects.Subject) -> list[Note]:
     """Say what the choice of the threshold itself is worth on new cases."""
     checked = subject.checked
-    if subject.request.threshold is not None:
+    if subject.request.at is not None:
         return [note("given beforehand")]
 
     guaranteed = subject.guaranteed(subject.best.key, subject.best.tally)

@@ -66,7 +66,7 @@ class ThresholdChoice:
     objective: str
     minimizes: bool
     constraints: tuple[str, ...]
-    threshold: float | Rule | None  # a threshold in use
+    at: float | Rule | None  # a threshold in use
     guarantee: float | None = None
 
 
@@ -104,7 +104,7 @@ class Request:
     minimize: Goal = None
     subject_to: tuple[ConstraintLike, ...] = ()
     cost: Cost | None = None
-    threshold: float | Rule | None = None  # a threshold in use
+    at: float | Rule | None = None  # a threshold in use
     prevalences: Prevalences = None  # a range of them
     auc: float | None = None  # known from elsewhere, where no case has a label
     validate: bool = False
@@ -173,7 +173,7 @@ class Request:
     def wants_a_threshold(self) -> bool:
         """Return whether there is a cost, an objective, a constraint or a threshold."""
         goal = self.stated_goal or self.constraints or self.stated_cost
-        return bool(goal) or self.threshold is not None
+        return bool(goal) or self.at is not None
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -247,7 +247,7 @@ class Request:
     @property
     def for_groups(self) -> bool:
         """Return whether each group has, or is to have, a threshold of its own."""
-        return bool(self.group_constraints or getattr(self.threshold, "groups", ()))
+        return bool(self.group_constraints or getattr(self.at, "groups", ()))
 
     # ---- what answers depend on
 
@@ -268,7 +268,7 @@ class Request:
             objective=repr(self.objective),
             minimizes=self.minimizes,
             constraints=tuple(map(repr, self.constraints)),
-            threshold=self.threshold,
+            at=self.at,
             guarantee=self.guarantee,
         )
 

@@ -39,7 +39,7 @@ FIDEL = "fidel"
 def how_good_alone(subject: Subject) -> Finding:
     """Say what the scores alone tell, and that it is no measurement."""
     tallies = tallies_of(subject.data)
-    threshold = subject.request.threshold
+    threshold = subject.request.at
     flagged = {}
     tables: tuple[Table, ...] = ()
     if isinstance(threshold, float):

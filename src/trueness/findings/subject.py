@@ -143,9 +143,9 @@ class Subject:
         request = self.request
         best = self.best
 
-        if request.threshold is not None:
+        if request.at is not None:
             evaluated: AtThreshold = at_threshold(
-                best.tally, request.threshold, level=request.level
+                best.tally, request.at, level=request.level
             )
             return evaluated
 
@@ -263,14 +263,12 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
         _cases.one_classifier(data, "An evaluation")
 
     level = _options.fraction(request.level, "level")
-    threshold = request.threshold
-    if threshold is not None:
-        threshold = _options.real_number(threshold, "threshold")
+    at = request.at
+    if at is not None:
+        at = _options.real_number(at, "at")
 
     prevalence = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
-    request = replace(
-        request, level=level, threshold=threshold, prevalence_in_sample=prevalence
-    )
+    request = replace(request, level=level, at=at, prevalence_in_sample=prevalence)
 
     if request.guarantee is not None:
         from trueness.findings.advised_threshold import check_guarantee
@@ -278,11 +276,11 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
         check_guarantee(request)
 
     chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
-    if threshold is not None and (chooses_a_threshold or request.group_constraints):
+    if at is not None and (chooses_a_threshold or request.group_constraints):
         raise InputError(
             "With a given threshold there is nothing to choose. Leave out maximize, "
             "minimize and constraints on two thresholds or on groups.",
-            option="threshold",
+            option="at",
         )
 
     read_prevalence(request.prevalences)
@@ -346,7 +344,7 @@ def _models(subject: Subject) -> list[Model]:
             )
         )
 
-    by_objective = request.stated_goal is not None and request.threshold is None
+    by_objective = request.stated_goal is not None and request.at is None
     sign = 1 if request.minimizes else -1
 
     def order(model: Model) -> tuple[float, ...]:
@@ -369,7 +367,7 @@ def _advised_point(subject: Subject, best: Model) -> OperatingPoint:
     They are guaranteed where that was asked for, and otherwise expected to hold on new
     cases.
     """
-    if subject.request.threshold is not None or not subject.request.constraints:
+    if subject.request.at is not None or not subject.request.constraints:
         return best.point
 
     guaranteed = subject.guaranteed(best.key, best.tally)
@@ -418,7 +416,7 @@ def best_for(
 
 def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
-    if request.threshold is None:
+    if request.at is None:
         goal = request.single_goal
         try:
             return best_for(tally, goal), True
@@ -428,7 +426,7 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
     # nothing is to be chosen
     from trueness.threshold.operating_point import OperatingPoint
 
-    _, threshold = rule_of(request.threshold).cuts()
+    _, threshold = rule_of(request.at).cuts()
     counts = confusion(tally, threshold)
     in_use = OperatingPoint(
         threshold=threshold,

@@ -135,7 +135,7 @@ def at_the_cut(subject: Subject) -> Finding:
 
     if is_given:
         where = "at the threshold"
-        if request.threshold is not None:
+        if request.at is not None:
             where = "at the given threshold"
 
     caption = f"{best.name} {where} {cut_of(best.point)}"
@@ -168,8 +168,8 @@ def _holds_on_new_cases(checked: Validation | AtThreshold | None) -> bool:
 def _how_chosen(subject: Subject) -> Note:
     """Return by what the threshold was chosen, and within which constraints."""
     request = subject.request
-    if request.threshold is not None:
-        return note("given", cut=request.threshold)
+    if request.at is not None:
+        return note("given", at=request.at)
 
     objective = sentences.objective_of(" youden")
     if request.stated_goal:
@@ -403,7 +403,7 @@ def _any_cost(subject: Subject) -> Figure:
         cost_figures.cost_curve_figure,
         subject.tallies,
         level=level,
-        cost_weights=np.linspace(0, 1, POINTS),
+        at=np.linspace(0, 1, POINTS),
     )
     picture = figure(
         "Cost for every cost ratio",
@@ -450,7 +450,7 @@ def _benefit(subject: Subject) -> Figure | None:
 
     tallies = {m.name: m.tally for m in subject.models if m.name in thresholds_of}
     data = cost_figures.decision_figure(
-        tallies, level=subject.request.level, thresholds_of=thresholds_of
+        tallies, level=subject.request.level, at=thresholds_of
     )
     first = subject.steps[0]
     prevalence = first.share

@@ -236,7 +236,7 @@ def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
 
 def _each(subject: Subject) -> Table:
     """Return the AUC of each, and its best threshold with the objective there."""
-    if subject.request.threshold is not None:
+    if subject.request.at is not None:
         rows = [(model.name, model.auc) for model in subject.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
 

@@ -77,7 +77,7 @@ def html(
     sites: Groups = None,
     level: float = 0.95,
     rng: Seed = 0,
-    threshold: float | None = None,
+    at: float | None = None,
     prevalences: Prevalences = None,
     margin: float | None = None,
     calibrator: str = "",
@@ -97,7 +97,7 @@ def html(
         guarantee=guarantee,
         level=level,
         rng=rng,
-        threshold=threshold,
+        at=at,
         prevalences=prevalences,
         margin=margin,
         calibrator=calibrator,
@@ -138,7 +138,7 @@ def report(
     sites: Groups = None,
     level: float = 0.95,
     rng: Seed = 0,
-    threshold: float | None = None,
+    at: float | None = None,
     prevalences: Prevalences = None,
     margin: float | None = None,
     calibrator: str = "",
@@ -187,7 +187,7 @@ def report(
         Confidence level of all intervals.
     rng
         A seed or a NumPy generator.
-    threshold
+    at
         A threshold that is in use, in place of the best one.
     prevalences
         A range, or an estimate, of the proportion of positives where the classifier
@@ -215,7 +215,7 @@ def report(
         guarantee=guarantee,
         level=level,
         rng=rng,
-        threshold=threshold,
+        at=at,
         prevalences=prevalences,
         margin=margin,
         calibrator=calibrator,
@@ -236,7 +236,7 @@ def report(
     declaration = None
 
     if evidence:
-        declaration = evidence_of(data, threshold, title=page.title)
+        declaration = evidence_of(data, at, title=page.title)
 
     return write_page(page, path, declaration)
 
@@ -258,7 +258,7 @@ def evidence_of(
     from trueness.declarations.declaring import declare
 
     thresholds = [threshold] if isinstance(threshold, (int, float)) else []
-    declaration: Declaration = declare(counts, thresholds=thresholds, title=title)
+    declaration: Declaration = declare(counts, at=thresholds, title=title)
     return declaration
 
 

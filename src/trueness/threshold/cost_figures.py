@@ -28,12 +28,11 @@ Tallies = Mapping[str, Tally]
 
 
 def cost_curve_figure(
-    tallies: Tallies, *, level: float = 0.95, cost_weights: Floats | None = None
+    tallies: Tallies, *, level: float = 0.95, at: Floats | None = None
 ) -> Curves:
     """Return a figure of the smallest cost, for every weight of the two errors."""
     curves = {
-        name: cost_curve(tally, level=level, cost_weights=cost_weights)
-        for name, tally in tallies.items()
+        name: cost_curve(tally, level=level, at=at) for name, tally in tallies.items()
     }
     return cost_curves_figure(curves)
 
@@ -83,14 +82,12 @@ def decision_figure(
     *,
     level: float = 0.95,
     standardised: bool = False,
-    thresholds_of: Mapping[str, Floats] | None = None,
+    at: Mapping[str, Floats] | None = None,
 ) -> Curves:
     """Return a figure of the net benefit of acting on the scores, always, or never."""
     curves = {
         name: decision_curve(
-            tally,
-            threshold=None if thresholds_of is None else thresholds_of[name],
-            level=level,
+            tally, threshold=None if at is None else at[name], level=level
         )
         for name, tally in tallies.items()
     }

@@ -74,7 +74,7 @@ class CostCurve(Answer):
 def cost_curve(
     data: Tally,
     *,
-    cost_weights: ArrayLike | None = None,
+    at: ArrayLike | None = None,
     level: float = 0.95,
     rng: Seed = 0,
 ) -> CostCurve:
@@ -89,7 +89,7 @@ def cost_curve(
     ----------
     data
         Scores and labels of one classifier, both classes present.
-    cost_weights
+    at
         The weights w at which to evaluate, between 0 and 1; by default 0, 0.01, ..., 1.
 
     Notes
@@ -106,15 +106,15 @@ def cost_curve(
     Examples
     --------
     >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
-    >>> cost_curve(t, cost_weights=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
+    >>> cost_curve(t, at=[0.5]).cost  # 0.5 * 1/4 + 0.5 * 1/6 at 0.7
     array([0.20833333])
     """
     _cases.one_classifier(data, "cost_curve")
     _cases.both_classes(data, "cost_curve")
     level = _options.fraction(level, "level")
-    if cost_weights is None:
-        cost_weights = np.arange(101) / 100
-    weight = _options.grid(cost_weights, "cost_weights")
+    if at is None:
+        at = np.arange(101) / 100
+    weight = _options.grid(at, "at")
 
     labelled = data.labelled()
     counts = sweep(data)
