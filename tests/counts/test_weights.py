@@ -247,7 +247,7 @@ WORDS = {
     "prevalence": {"labelled": "random"},
     "plan_labels": {"half_width": 0.2},
     "indeterminate_results": {"threshold": trueness.Rule(0.6, lower=0.4)},
-    "declare": {"min_cell_size": 1},  # bins hide clusters and exact scores
+    "declare": {"private": 1},  # bins hide clusters and exact scores
 }
 DESIGNS = {
     "weight": lambda n: {"weight": np.random.default_rng(0).exponential(size=n)},

@@ -348,7 +348,7 @@ def test_clusters_need_exact_counts():
     clustered = trueness.Tally([1, 0, 1, 0], neg=[9, 9, 9, 9], pos=[9, 9, 9, 9],
                                cluster=["a", "a", "b", "b"])  # fmt: skip
 
-    with pytest.raises(trueness.InputError, match="Type min_cell_size=1"):
+    with pytest.raises(trueness.InputError, match="Type private=1"):
         private_counts(clustered, {}, at_least=5, thresholds=[])
 
     exact = private_counts(clustered, {}, at_least=1, thresholds=[]).whole
@@ -360,7 +360,7 @@ def test_labels_missing_at_random_need_exact_counts():
     cases = trueness.Tally([1, 0], neg=[9, 9], pos=[9, 9], unknown=[9, 9])
     cases = cases.with_design(unlabelled="missing at random")
 
-    with pytest.raises(trueness.InputError, match="Type min_cell_size=1"):
+    with pytest.raises(trueness.InputError, match="Type private=1"):
         private_counts(cases, {}, at_least=5, thresholds=[])
 
     assert private_counts(cases, {}, at_least=1, thresholds=[]).whole == cases

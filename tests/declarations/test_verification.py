@@ -51,7 +51,7 @@ def test_an_honest_declaration_follows(declaration):
 def test_exact_counts_follow_without_bounds(cases):
     label, score, _ = cases
 
-    exact = trueness.declare(label, score, at=0.3, min_cell_size=1)
+    exact = trueness.declare(label, score, at=0.3, private=1)
 
     assert trueness.verify(exact).verdict == "follows"
     assert stated(exact.to_dict(), "auc")["value"] == pytest.approx(

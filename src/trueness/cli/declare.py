@@ -66,10 +66,10 @@ def declare_command(
         ),
     ] = None,
     by: options.By = None,
-    min_cell_size: Annotated[
+    private: Annotated[
         int,
         typer.Option(
-            "--min-cell-size",
+            "--private",
             metavar="NUMBER",
             help="Smallest number of cases of each class in a bin; 1 publishes exact "
             "counts.",
@@ -209,7 +209,7 @@ def declare_command(
                 "left_out": left_out,
             },
             groups=groups,
-            min_cell_size=min_cell_size,
+            private=private,
             exact_table=exact_table,
             edges=edges,
             agreement=agreement,

@@ -57,7 +57,7 @@ def declare(
     claims: str | Iterable[str] = (),
     statements: Mapping[str, str] | None = None,
     groups: Mapping[str, Mapping[Any, Tally]] | None = None,
-    min_cell_size: int = 5,
+    private: int = 5,
     exact_table: bool = False,
     edges: Any = None,
     agreement: bool = False,
@@ -89,7 +89,7 @@ def declare(
         ``reference_standard``, ``threshold_choice``, ``unit`` and ``left_out``.
     groups
         A mapping from the name of a column to its tallies by group.
-    min_cell_size
+    private
         The smallest number of cases of each class in a bin (k). 1 publishes exact
         counts.
     exact_table
@@ -125,7 +125,7 @@ def declare(
     'follows'
     """
     counts, by_column = _counts_and_groups(data, groups)
-    at_least = _options.whole_number(min_cell_size, "min_cell_size", at_least=1)
+    at_least = _options.whole_number(private, "private", at_least=1)
     requirements = read_claims(claims)
     thresholds = _thresholds(at, requirements)
 

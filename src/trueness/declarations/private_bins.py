@@ -169,7 +169,7 @@ def _refuse_few_cases(all_cases: Tally, rows: _Rows) -> None:
             "Clusters cannot be published in bins: bins of single clusters are too "
             "small to be private. Publish exact counts (cells of 1 case), or "
             "leave the clusters out.",
-            option="min_cell_size",
+            option="private",
             example=1,
         )
 
@@ -177,7 +177,7 @@ def _refuse_few_cases(all_cases: Tally, rows: _Rows) -> None:
         raise InputError(
             "Labels that are missing at random given the score need exact scores, "
             "which bins hide. Publish exact counts.",
-            option="min_cell_size",
+            option="private",
             example=1,
         )
 
@@ -186,8 +186,8 @@ def _refuse_few_cases(all_cases: Tally, rows: _Rows) -> None:
             f"At least {rows.at_least} negatives and {rows.at_least} positives are "
             f"needed, and 0 or {rows.at_least} cases without a label; found "
             f"{all_cases.n_neg:,}, {all_cases.n_pos:,} and {all_cases.n_unknown:,}. "
-            "Choose a smaller minimum.",
-            option="min_cell_size",
+            "Choose a smaller number for private.",
+            option="private",
         )
 
 
