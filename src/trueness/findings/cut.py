@@ -383,7 +383,7 @@ def _at_given_threshold(
     if prevalence is None:
         prevalence = t.prevalence
 
-    code = "flagging" if isinstance(request.threshold, float) else "by rule"
+    code = "flagging" if isinstance(request.at, float) else "by rule"
     cut = numbers.cut_text(evaluated.threshold)
     return answer_about_cut(
         evaluated,

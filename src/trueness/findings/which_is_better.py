@@ -200,7 +200,7 @@ def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
         model.name for model in subject.models if model.auc.value == best.auc.value
     ]
 
-    if subject.request.stated_goal and subject.request.threshold is None:
+    if subject.request.stated_goal and subject.request.at is None:
         best_note = note("best", name=best.name, what="the objective")
     elif len(tied_names) > 1:
         best_note = note("best alike", names=tied_names, what="AUC")
