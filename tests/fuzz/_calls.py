@@ -224,7 +224,6 @@ WORDS = {
     "n_pos": st.one_of(st.integers(0, 20), hostile),
     "y": st.one_of(st.integers(0, 20), hostile),
     "auc": st.one_of(unit, st.lists(unit, max_size=4), hostile),
-    "cost_weights": st.one_of(st.none(), st.lists(unit, max_size=4), hostile),
     "y_true": st.one_of(st.lists(st.integers(0, 1), max_size=6), hostile),
     "y_score": st.one_of(st.lists(real, max_size=6), hostile),
     "maximize": st.sampled_from(["accuracy", "f1", "precision", "f_beta(1e308)", "x("]),
