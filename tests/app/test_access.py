@@ -166,14 +166,17 @@ def chunked(server, body):
         return line.recv(4096)
 
 
-@pytest.mark.parametrize("row", ['{"y": %d, "p": {"a": [1]}}', '{"y": [%d], "p": 0.5}'])
-def test_columns_of_structures_are_told(served, row):
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [('{"y": %d, "p": {"a": [1]}}', "p.a"), ('{"y": [%d], "p": 0.5}', "p")],
+)
+def test_columns_of_structures_are_told(served, row, column):
     body = "".join(f"{row % (k % 2)}\n" for k in range(20)).encode()
     where = served.upload("nested.jsonl", body)[1]["address"]
     assert served.ask(where).status == 200
     file = where.rpartition("=")[2]
 
-    told = served.section("summary", file=file, label="y", column="p")
+    told = served.section("summary", file=file, label="y", column=column)
 
     assert 'role="alert"' in told
     assert "must hold one value per row" in told
@@ -187,7 +190,7 @@ def test_a_column_of_structures_is_not_taken_for_scores(served):
     problems = served.json("/check", file=where.rpartition("=")[2])["problems"]
 
     assert problems == {
-        "column": "Which columns hold the scores? Column 'p' holds lists or "
+        "column": "Which columns hold the scores? Column 'p.a' holds lists or "
         "objects: extract the part that you need. Choose one under Scores."
     }
 
