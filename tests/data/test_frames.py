@@ -220,7 +220,7 @@ def test_a_mapping_of_columns_is_counted_like_a_frame():
         trueness.panel(columns, label="y")
     assert trueness.look({1: y, 2: a}).could_be("score") == ["2"]
     with pytest.raises(
-        InputError, match=r'There is no column \'z\'. Choose from "y", "a"'
+        InputError, match=r'There is no column \'z\'. Choose score from "y", "a"'
     ):
         trueness.tally(columns, label="y", score="z")
     with pytest.raises(
