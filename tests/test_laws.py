@@ -231,8 +231,8 @@ def same(a, b, within=1e-10):
 # what is said of limits and of chance, not of values; and sums over the cases
 ABOUT_LIMITS = {
     "low", "high", "se", "method", "notes", "statistic", "df", "p_value", "p_adjusted",
-    "rms", "debiased", "chance", "warning", "code", "error", "bound", "worst",
-    "cases_needed",
+    "rms", "debiased", "expected_by_chance", "warning", "verdict", "error", "bound",
+    "worst", "cases_needed",
 }  # fmt: skip
 SUMS = {"n", "n_pos", "n_neg", "tp", "fp", "fn", "tn", "flagged", "notes"}
 
@@ -360,7 +360,7 @@ def test_the_unit_of_weight_and_cases_of_weight_zero_are_nothing(analysis, facto
     w = np.random.default_rng(4).exponential(size=N) * (np.arange(N) % 9 > 0)
     other = analysis(trueness.tally(y[w > 0], s[w > 0], weight=factor * w[w > 0]))
     plain = analysis(trueness.tally(y, s, weight=w))
-    gone = SUMS | {"notes", "code", "units"}
+    gone = SUMS | {"notes", "verdict", "units"}
     if "refused" not in (other, plain):
         assert same(without(other, gone), without(plain, gone), 1e-5)
 

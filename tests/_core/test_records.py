@@ -61,7 +61,7 @@ def test_a_curve_shows_itself_and_parts_stand_one_a_line():
     t = trueness.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
     shown = trueness.roc(t)._repr_html_()
 
-    assert 'alt="tpr against fpr"' in shown
+    assert 'alt="true positive rate (recall) against false positive rate"' in shown
     assert "<svg" not in shown  # Jupyter takes those out of notebooks that it distrusts
 
     pair = trueness.panel([0, 1, 0, 1], {"<a>": [1, 2, 3, 4], "b": [4, 3, 2, 1]})

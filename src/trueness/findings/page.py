@@ -350,7 +350,7 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     if len(sizes) != 1 or None in sizes:
         raise InputError(
             "A report on several tallies needs the same cases in each, as one_vs_rest "
-            "returns them. Groups of cases are passed as groups=.",
+            "returns them. Groups of cases are another argument.",
             option="groups",
             example=PythonCode('trueness.tally(frame, by="site")'),
         )
