@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import trueness
 from trueness import InputError
@@ -36,6 +37,22 @@ def test_risk_and_coverage_case_by_case():
 
     assert curve.coverage[-1] == 1
     assert ((curve.low <= curve.risk) & (curve.risk <= curve.high)).all()
+
+
+def test_a_risk_has_wilsons_interval_of_the_decided_cases():
+    label, score = sample()
+    score = score + np.where(label == 1, 0.05, -0.05)
+
+    curve = risk_coverage(label, score, coverage=[0.02, 0.1, 0.5, 1.0])
+
+    assert curve.risk[0] == 0 < curve.risk[-1]
+    for coverage, risk, low, high in zip(
+        curve.coverage, curve.risk, curve.low, curve.high, strict=True
+    ):
+        decided = round(coverage * 250)
+        test = binomtest(round(risk * decided), decided)
+        wilson = test.proportion_ci(method="wilson")
+        assert (low, high) == pytest.approx(tuple(wilson), abs=1e-9)
 
 
 def test_the_area_is_the_mean_risk_at_the_confidence_of_each_case():

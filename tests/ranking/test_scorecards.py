@@ -110,18 +110,34 @@ def test_deciles_are_those_of_pandas():
     )
 
 
-def test_rates_of_deciles_have_intervals_about_as_wide_as_wilsons():
+def test_rates_of_deciles_have_wilsons_interval():
     rng = np.random.default_rng(3)
-    label = (rng.random(4000) < 0.25).astype(int)
-    score = rng.normal(size=4000) + label
+    # the highest deciles have positives only, the lowest ones negatives only
+    label = (rng.random(60) < 0.5).astype(int)
+    score = rng.normal(size=60) + 3 * label
 
     table = trueness.decile_table(label, score)
 
+    assert {0.0, 1.0} < set(table.rate.tolist())
     for row in range(10):
         test = binomtest(int(table.n_pos[row]), int(table.n[row]))
         low, high = test.proportion_ci(method="wilson")
-        assert table.rate_low[row] == pytest.approx(low, abs=2e-3)
-        assert table.rate_high[row] == pytest.approx(high, abs=2e-3)
+        assert table.rate_low[row] == pytest.approx(low, abs=1e-9)
+        assert table.rate_high[row] == pytest.approx(high, abs=1e-9)
+
+
+def test_a_decile_without_a_positive_is_as_uncertain_as_its_cases_are_few():
+    # 10 cases of a decile decide, not the 500 positives and 500 negatives of all
+    score = np.repeat(np.arange(100), 10)
+    label = np.repeat([0, 1], 500)
+
+    at_prevalence = trueness.decile_table(label, score, groups=100, prevalence=0.2)
+    weighted = trueness.decile_table(
+        label, score, groups=100, weight=np.full(1000, 3.0)
+    )
+
+    assert at_prevalence.rate_high[-1] == pytest.approx(0.2775, abs=1e-3)
+    assert weighted.rate_high[-1] == pytest.approx(0.2775, abs=1e-3)
 
 
 def test_ties_stay_together_in_the_decile_of_their_middle_rank():

@@ -20,7 +20,7 @@ from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.estimates import estimate_measure
+from trueness.inference.estimates import estimate_measure, estimate_within_rows
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -81,8 +81,9 @@ def risk_coverage(
 
     Notes
     -----
-    Each case counts the risk at its own confidence, so ties share one risk. For
-    thresholds with a cost of deferring, see :func:`trueness.best_thresholds`.
+    Each case counts the risk at its own confidence, so ties share one risk. A risk has
+    Wilson's interval of the decided cases. For thresholds with a cost of deferring, see
+    :func:`trueness.best_thresholds`.
 
     References
     ----------
@@ -109,17 +110,10 @@ def risk_coverage(
     # the first row at which enough cases are decided; the sum may round to below 1
     rows = np.minimum(np.searchsorted(decided, requested - 1e-12), decided.size - 1)
     risks = [
-        estimate_measure(
-            data,
-            partial(
-                _risk_measure,
-                threshold=cut,
-                least_confidence=float(ordered.confidence[row]),
-            ),
-            level=level,
-            measure_name="risk_coverage",
+        _risk_of_decided(
+            data, counts, cut, least_confidence=float(confidence), level=level
         )
-        for row in rows
+        for confidence in ordered.confidence[rows]
     ]
     return RiskCoverage(
         coverage=decided[rows],
@@ -174,14 +168,29 @@ def _errors_by_row(counts: Tally, threshold: float) -> Array:
     return np.where(counts.score >= threshold, counts.neg, counts.pos)
 
 
+def _risk_of_decided(
+    data: Tally,
+    counts: Tally,
+    threshold: float,
+    *,
+    least_confidence: float,
+    level: float,
+) -> Estimate:
+    """Return the error rate of the most confident cases, with its interval."""
+    is_decided = np.abs(counts.score - threshold) >= least_confidence
+    measure = partial(_risk_measure, threshold=threshold, is_decided=is_decided)
+    return estimate_within_rows(
+        data, measure, is_decided, level=level, measure_name="risk_coverage"
+    )
+
+
 def _risk_measure(
-    counts: Tally, *, threshold: float, least_confidence: float
+    counts: Tally, *, threshold: float, is_decided: Array
 ) -> MeasuredValue:
     r"""Return the error rate of the decided cases, and its influence values.
 
     The influence of a decided case is :math:`(e_i - r) / n`, with 1 for an error.
     """
-    is_decided = np.abs(counts.score - threshold) >= least_confidence
     decided = float((counts.pos + counts.neg)[is_decided].sum())
     risk = float(_errors_by_row(counts, threshold)[is_decided].sum()) / decided
     # a negative is an error where it is flagged, a positive where it is not

@@ -19,7 +19,7 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.estimates import estimate_measure
+from trueness.inference.estimates import estimate_measure, estimate_within_rows
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -277,9 +277,10 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     deciles = group[first_row]
 
     rates = [
-        estimate_measure(
+        estimate_within_rows(
             data,
             partial(_rate_measure, inside=group == decile),
+            inside=group == decile,
             level=level,
             measure_name="decile_table",
         )
