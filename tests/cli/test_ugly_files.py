@@ -8,7 +8,7 @@ import pytest
 import trueness
 from shell import answer, run
 from trueness import InputError
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import collected_remarks
 
 CASES = 40
 
@@ -491,7 +491,7 @@ class TestProbabilitiesOfBothClasses:
             data.to_csv(tmp_path / "both.csv", index=False)
             data = tmp_path / "both.csv"
 
-        with listening():
+        with collected_remarks():
             found = trueness.evaluate(data)
 
         assert list(found.numbers["scores"]) == [names[1]]

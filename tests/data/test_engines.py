@@ -310,7 +310,7 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
 
 
 def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
-    monkeypatch.setattr("trueness.data.engines.MOST_ROWS", 50)
+    monkeypatch.setattr("trueness.data.engines.MAX_ROWS_SENT", 50)
     columns = {"y": [0, 1] * 50, "p": np.arange(100) / 100, "c": [1] * 100}
     rows = ibis.memtable(pa.table(columns))
     with pytest.raises(
@@ -438,8 +438,8 @@ def test_weights_are_streamed_as_those_of_arrays_are_added_up(
     batched, size, labels, monkeypatch
 ):
     """In parts of 500 rows, so that parts are merged; the second is all of zeros."""
-    monkeypatch.setattr(streaming, "_BATCH", 100)
-    monkeypatch.setattr(streaming, "_TOGETHER", 500)
+    monkeypatch.setattr(streaming, "_ROWS_PER_BATCH", 100)
+    monkeypatch.setattr(streaming, "_MAX_ROWS_IN_MEMORY", 500)
     rng = np.random.default_rng(8)
     kinds, positive = LABELS[labels]
     y = [kinds[k] for k in rng.integers(0, len(kinds), 2000)]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import trueness
 from trueness.cli import app
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import collected_remarks
 
 # the truth behind most of the files below: ten cases
 TRUTH = [1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
@@ -165,7 +165,7 @@ def write(folder, content):
 
 def in_python(path, typed):
     asked = {"label": "y", "score": "p"} | typed
-    with listening() as cleaned:
+    with collected_remarks() as cleaned:
         rows = trueness.scan(path, decimal=asked.get("decimal"))
         return trueness.tally(rows, **asked), cleaned
 
@@ -235,7 +235,7 @@ def test_arrays_and_frames_of_every_kind_are_read_alike(tmp_path):
     assert "percentages" in str(warned[0].message)
     columns = {"y": labels, "p": scores}
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns)):
-        with listening() as said:
+        with collected_remarks() as said:
             assert trueness.tally(frame, label="y", score="p") == expected
         assert len(said) == 2
 

@@ -9,7 +9,7 @@ import pytest
 
 import trueness
 from trueness import InputError
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import collected_remarks
 
 RNG = np.random.default_rng(41)
 CASES = 60
@@ -42,7 +42,7 @@ def scores_of(finding):
 def evaluate(folder, name, content):
     path = folder / name
     path.write_text(content, encoding="utf-8")
-    with listening():
+    with collected_remarks():
         return trueness.evaluate(path)
 
 

@@ -28,7 +28,7 @@ from trueness.cli.check import with_scores
 from trueness.cli.judge import for_verdicts
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
-from trueness.data.cleaning import listening, tell
+from trueness.data.cleaning import collected_remarks, tell
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts
 from trueness.data.row_counts import state_design
@@ -110,7 +110,7 @@ def count(data: DataChoice, chosen: Request) -> Counted:
     if in_bins:
         _refuse_design_in_bins(file, chosen)
 
-    with listening() as cleaned, file.held(), progress("Counting", unit=""):
+    with collected_remarks() as cleaned, file.held(), progress("Counting", unit=""):
         if data.kind == "judges":
             counted = _count_judges(data, chosen)
         elif data.kind == "systems":

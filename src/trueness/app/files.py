@@ -27,7 +27,7 @@ from trueness._core.progress import stop_if_requested
 from trueness._core.records import shown
 from trueness.cli._source import SAMPLE, Source
 from trueness.cli.judge import open_verdicts
-from trueness.data.cleaning import listening, tell
+from trueness.data.cleaning import collected_remarks, tell
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
@@ -83,7 +83,7 @@ class DataFile:
         with _OPENING:  # whose connection is new is known only if nobody else opens one
             before = set(CONNECTIONS)
             try:
-                with listening() as cleaned:
+                with collected_remarks() as cleaned:
                     opened, judges = open_verdicts(self.place, THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
                 message = err.message.replace(self.place, self.typed)

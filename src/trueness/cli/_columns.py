@@ -25,7 +25,7 @@ from trueness.cli._source import (
     names_of,
 )
 from trueness.counts.values import Tally, with_rows
-from trueness.data.cleaning import listening, one_spelling, tell
+from trueness.data.cleaning import collected_remarks, one_spelling, tell
 from trueness.data.column_roles import (
     COUNT_NAMES,
     Guess,
@@ -83,7 +83,7 @@ def choose(
             guess=guess,
             option=option,
             needs_label=needs_label,
-            taken={request.count, request.weight, request.cluster, request.by},
+            used_columns={request.count, request.weight, request.cluster, request.by},
             positive=request.positive,
         )
     except InputError as err:
@@ -361,7 +361,7 @@ def _count(
     if request.decimal is not None:
         reading["decimal"] = request.decimal
 
-    with listening() as cleaned:
+    with collected_remarks() as cleaned:
         counts = count(
             data.rows,
             by=request.by if by else None,

@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 from trueness._core.checks.options import fraction
 from trueness.cli import _shell as shell
 from trueness.cli._help import hide_types
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import collected_remarks
 
 # in the context of a command: the words as they were typed
 TYPED_WORDS = "trueness.typed_words"
@@ -47,7 +47,7 @@ class ShellCommand(TyperCommand):
             debug=typed["debug"], quiet=typed["quiet"], options=typed.keys()
         ):
             _check_before_work(typed)
-            with shell.warnings_said() as answers, listening() as cleaned:
+            with shell.warnings_said() as answers, collected_remarks() as cleaned:
                 answer: shell.CommandAnswer = super().invoke(ctx)
                 answer = shell.completed(answer, _name_of(ctx), cleaned)
                 answers.append(answer)

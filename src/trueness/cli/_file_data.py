@@ -29,7 +29,7 @@ from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
 from trueness.counts.expected_labels import PROCESS, ExpectedLabels, LabelSample
-from trueness.data.cleaning import listening, tell
+from trueness.data.cleaning import collected_remarks, tell
 from trueness.data.column_roles import (
     Guess,
     count_column,
@@ -98,7 +98,7 @@ def open_data(
     may be a range. ``keep_order``: the rows will be written back.
     """
     expected_labels = _read_expected_labels(unlabelled, target)
-    with listening() as cleaned:
+    with collected_remarks() as cleaned:
         with progress("Reading the file", unit=""):
             source = open_source(file, ordered=keep_order, decimal=decimal)
             fixed_prevalence, prevalence_range = _read_prevalence(

@@ -107,7 +107,7 @@ def _apply_rule(
         )
 
     if score is None:
-        names = list(one_score(source.table, set(), named=False))
+        names = list(one_score(source.table, set(), by_name=False))
         shell.say(f"Using score {names_of(names)}: no other column fits.")
     else:
         names = [known(source, score, "This rule")]
@@ -161,7 +161,7 @@ def _columns_of_map(
         names = [saved["score"]]
         reason = "the map was fitted on it"
     else:
-        names = list(one_score(source.table, set(), named=False))
+        names = list(one_score(source.table, set(), by_name=False))
         reason = "no other column fits"
 
     shell.say(f"Using score {names_of(names)}: {reason}.")

@@ -35,7 +35,7 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
-from trueness.data.cleaning import INDETERMINATE, folded
+from trueness.data.cleaning import INDETERMINATE, normal_form
 from trueness.data.engines import quoted
 from trueness.data.row_counts import INDETERMINATE_SCORE
 from trueness.findings.how_good import how_good
@@ -217,7 +217,7 @@ def _check_follow_up(
 
 def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     """Show the 3x2 table of a test, and its metrics by each reading."""
-    if folded(text) in INDETERMINATE:
+    if normal_form(text) in INDETERMINATE:
         # words are read as 1, 0 and this
         lower = INDETERMINATE_SCORE
         upper = 1.0

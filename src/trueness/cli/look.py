@@ -9,7 +9,7 @@ from trueness._core.progress import progress
 from trueness.cli import options
 from trueness.cli._shell import CommandAnswer
 from trueness.cli._source import is_local, open_source
-from trueness.data.first_look import LookedQuestion
+from trueness.data.first_look import SuggestedQuestion
 from trueness.data.first_look import look as look_at
 from trueness.data.verdict_logs import is_log
 from trueness.findings.records import table
@@ -78,7 +78,7 @@ def look_command(
     )
 
 
-def _advice_without_labels(questions: list[LookedQuestion], file: str) -> list[str]:
+def _advice_without_labels(questions: list[SuggestedQuestion], file: str) -> list[str]:
     """Say how a score is measured, where nobody has labelled a case."""
     if not questions or any("label" in question.columns for question in questions):
         return []
@@ -99,7 +99,7 @@ def _advice_without_labels(questions: list[LookedQuestion], file: str) -> list[s
     ]
 
 
-def _line_to_type(question: LookedQuestion, file: str) -> str:
+def _line_to_type(question: SuggestedQuestion, file: str) -> str:
     """Write the command line that answers a question about a file."""
     typed = ["trueness", question.command, file]
     for name, value in question.columns.items():

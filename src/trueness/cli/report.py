@@ -34,7 +34,7 @@ from trueness.cli._source import known
 from trueness.cli.threshold import read_rule
 from trueness.counts.expected_labels import PROCESS, ExpectedLabels
 from trueness.counts.values import Panel, Tally
-from trueness.data.cleaning import listening, tell
+from trueness.data.cleaning import collected_remarks, tell
 from trueness.data.column_roles import several_scores
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned, with_remarks
@@ -210,7 +210,7 @@ def report_command(
         data = with_verdicts(data, yes)
 
     with naming_rows_without_score(data):
-        with progress("Counting", unit=""), listening() as cleaned:
+        with progress("Counting", unit=""), collected_remarks() as cleaned:
             score_of_class = {} if vote else classes_of(data)
             counts, groups = _count(data, score_of_class)
             if not vote and has_no_labels(_first_counts(counts)):

@@ -24,7 +24,7 @@ from trueness._core.imports import is_of_library
 from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
-    MOST_ROWS,
+    MAX_ROWS,
     FoundColumns,
     Guess,
     count_column,
@@ -37,7 +37,7 @@ from trueness.data.column_roles import (
     ratings_among,
     several_scores,
     tests_among,
-    unused_columns,
+    with_remarks_on_unused,
 )
 from trueness.data.columns import (
     column,
@@ -167,7 +167,7 @@ def _either_class(labels: Any, predictions: Any) -> Words:
             return {}
         classes |= {str(value) for value in array.tolist() if value is not None}
 
-    is_pair = len({cleaning.folded(value) for value in classes}) == 2
+    is_pair = len({cleaning.normal_form(value) for value in classes}) == 2
     if not is_pair or cleaning.meaning(sorted(classes)) == "labels":
         return {}
     return {"positive": min(classes)}
@@ -243,7 +243,9 @@ def _of_model(
 
 def _positive_label(truth: Column, positive: LabelValue) -> Any:
     """Return the label that counts as positive, among these."""
-    with cleaning.listening():  # the labels are read once more when they are counted
+    with (
+        cleaning.collected_remarks()
+    ):  # the labels are read once more when they are counted
         return cleaning.read_label_column(
             column(truth, "y_true"), positive, "y_true"
         ).positive
@@ -498,7 +500,7 @@ def _is_quick_to_look_at(data: Any) -> bool:
     if isinstance(data, Mapping) or _is_relation(data):
         return True
     frame = open_frame(data)
-    return not is_lazy(frame) and len(frame) <= MOST_ROWS
+    return not is_lazy(frame) and len(frame) <= MAX_ROWS
 
 
 def _find(
@@ -536,7 +538,7 @@ def _find(
             guess=_guess_for(name, takes),
             option="test" if name in _OF_VERDICTS else "score",
             needs_label=finds_label,
-            taken=other_columns,
+            used_columns=other_columns,
             positive=keywords.get("positive"),
         )
     except InputError as error:
@@ -552,7 +554,7 @@ def _find(
         count = count_column(table, columns.label, columns.scores, other_columns)
         columns = replace(columns, count=count)
 
-    return unused_columns(table, columns, other_columns)
+    return with_remarks_on_unused(table, columns, other_columns)
 
 
 def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -606,7 +608,7 @@ def _odd_words(data: Any, table: DataTable) -> str:
     for name, kind in table.kinds.items():
         if kind != TEXT:
             continue
-        values = columns_of(data, [name], max_rows=MOST_ROWS)[name].tolist()
+        values = columns_of(data, [name], max_rows=MAX_ROWS)[name].tolist()
         odd_words = cleaning.few_words(values, rows=False)
         if odd_words:
             sentences.append(

@@ -89,8 +89,8 @@ _LISTENER: ContextVar[list[str] | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening() -> Iterator[list[str]]:
-    """Collect what is cleaned within, a sentence each, in place of warnings."""
+def collected_remarks() -> Iterator[list[str]]:
+    """Collect the remarks on cleaned values, in place of warnings."""
     sentences: list[str] = []
     token = _LISTENER.set(sentences)
     try:
@@ -100,7 +100,7 @@ def listening() -> Iterator[list[str]]:
 
 
 def tell(sentences: Iterable[str], warn: bool = True) -> None:
-    """Say what was understood, to whoever listens, or else as a warning."""
+    """Add remarks to those that are collected, or else warn with them."""
     listener = _LISTENER.get()
     for sentence in sentences:
         if listener is None and warn:
@@ -109,8 +109,8 @@ def tell(sentences: Iterable[str], warn: bool = True) -> None:
             listener.append(sentence)
 
 
-def folded(value: LabelValue) -> str:
-    """Write a value as it is compared: trimmed, in small letters, without quotes."""
+def normal_form(value: LabelValue) -> str:
+    """Return a value as text to compare: trimmed, in lower case, without quotes."""
     text = unicodedata.normalize("NFKC", str(value))
     text = _SPACES.sub(" ", text).strip().strip("\"'\u201c\u201d\u201e").strip()
     text = text.casefold()
@@ -120,25 +120,25 @@ def folded(value: LabelValue) -> str:
 
 
 def one_spelling(values: Sequence[Any]) -> list[Any]:
-    """Keep of values that differ in their spelling the first, and no missing one."""
+    """Return the first spelling of each value, without missing values and totals."""
     spellings = set()
-    kept = []
+    first_spellings = []
     for value in values:
         if not isinstance(value, str):
-            kept.append(value)
+            first_spellings.append(value)
             continue
 
-        word = folded(value)
+        word = normal_form(value)
         if word not in spellings and word not in MISSING | TOTALS:
-            kept.append(value)
+            first_spellings.append(value)
         spellings.add(word)
 
-    return kept
+    return first_spellings
 
 
 def is_missing_word(value: LabelValue) -> bool:
     """Return whether this is a word that stands for a missing value."""
-    return folded(value) in MISSING
+    return normal_form(value) in MISSING
 
 
 class LabelMeaning(NamedTuple):
@@ -157,25 +157,25 @@ def label_words(values: Sequence[Any], positive: LabelValue, what: str) -> Label
     """
     spellings: dict[str, list[Any]] = {}
     for value in values:
-        spellings.setdefault(folded(value), []).append(value)
+        spellings.setdefault(normal_form(value), []).append(value)
 
-    missing, totals = _no_labels(spellings, positive)
+    missing, totals = _words_without_label(spellings, positive)
     labels = [word for word in spellings if word not in missing | totals]
 
-    pair = _known_pair(labels, positive)
+    pair = _positives_of_known_pair(labels, positive)
     positive_words = pair
     if positive_words is None:
         # the check says what is needed where the words are no known pair
-        positive_words = _named_positive(spellings, labels, positive, what)
+        positive_words = _positive_words_by_name(spellings, labels, positive, what)
 
     code: dict[Any, int] = {}
     for word, spellings_of_word in spellings.items():
         code_of_word = _code_of_word(word, positive_words, missing, totals)
         code |= dict.fromkeys(spellings_of_word, code_of_word)
 
-    understood = pair is not None and positive is None
+    pair_was_known = pair is not None and positive is None
     remarks = _remarks_on_words(
-        spellings, labels, positive_words, totals, understood=understood
+        spellings, labels, positive_words, totals, pair_was_known=pair_was_known
     )
     # the positive label as the column writes it
     written_positives = [
@@ -212,15 +212,15 @@ def _remarks_on_words(
     positive_words: frozenset[str],
     totals: set[str],
     *,
-    understood: bool,
+    pair_was_known: bool,
 ) -> list[str]:
-    """Say how the words were read, where that is not plain.
+    """Return remarks on how the words were read, where that is not obvious.
 
-    ``understood`` says that no positive label was named: a known pair told it.
+    ``pair_was_known``: nobody named the positive label, a known pair of words did.
     """
     remarks = []
     several_spellings = any(len(spellings[word]) > 1 for word in labels)
-    if understood or len(labels) > 2 or several_spellings:
+    if pair_was_known or len(labels) > 2 or several_spellings:
         remarks.append(_remark_on_labels(spellings, labels, positive_words))
 
     total_values = _written_as(sorted(totals), spellings)
@@ -241,25 +241,27 @@ def _written_as(words: Iterable[str], spellings: Mapping[str, list[Any]]) -> lis
 
 
 def label_remarks(labels: LabelMeaning) -> list[str]:
-    """Say how the words of a column of labels were understood."""
+    """Return remarks on how the words of a column of labels were read."""
     if not labels.no_label:
         return labels.remarks
     return [*labels.remarks, f"{listing(labels.no_label, 5)} as a missing label."]
 
 
-def _named_positive(
+def _positive_words_by_name(
     spellings: Mapping[str, list[Any]],
     labels: Sequence[str],
     positive: LabelValue,
     what: str,
 ) -> frozenset[str]:
-    """Return the words of the positive label that was named, or stop without one."""
-    shown = {word: str(spellings[word][0]).strip() for word in labels}
-    named = positive
+    """Return the words of the positive label that was named; raise without one."""
+    written = {word: str(spellings[word][0]).strip() for word in labels}
+    written_positive = positive
     if positive is not None:
-        named = shown.get(folded(positive), positive)
-    _, chosen = _columns.label_pair(sorted(shown.values()), named, what)
-    return frozenset(word for word, name in shown.items() if name == chosen)
+        written_positive = written.get(normal_form(positive), positive)
+    _, positive_name = _columns.label_pair(
+        sorted(written.values()), written_positive, what
+    )
+    return frozenset(word for word, name in written.items() if name == positive_name)
 
 
 def _remark_on_labels(
@@ -267,7 +269,7 @@ def _remark_on_labels(
     labels: Sequence[str],
     positive_words: frozenset[str],
 ) -> str:
-    """Say which labels were read as positive and as negative."""
+    """Return which labels were read as positive and as negative, as a sentence."""
     read_as_positive = [word for word in labels if word in positive_words]
     read_as_negative = [word for word in labels if word not in positive_words]
 
@@ -282,14 +284,16 @@ def _remark_on_labels(
     return f"Labels: {' and '.join(parts)}."
 
 
-def _no_labels(words: Iterable[str], positive: LabelValue) -> tuple[set[str], set[str]]:
+def _words_without_label(
+    words: Iterable[str], positive: LabelValue
+) -> tuple[set[str], set[str]]:
     """Return the words that stand for a missing label, and those for a total.
 
-    One that may be a label ("-" beside "+", "none") is one where two would not be left.
+    "-" and "none" may be labels: they are where only one other label would be left.
     """
     named = None
     if positive is not None:
-        named = folded(positive)
+        named = normal_form(positive)
 
     missing = set()
     totals = set()
@@ -313,19 +317,21 @@ def _no_labels(words: Iterable[str], positive: LabelValue) -> tuple[set[str], se
 
     # "unsure" beside a known pair is a missing label, too
     sure = [word for word in labels if word not in UNSURE or word == named]
-    if 1 < len(sure) < len(labels) and _known_pair(sure, None) is not None:
+    if 1 < len(sure) < len(labels) and _positives_of_known_pair(sure, None) is not None:
         missing |= set(labels) - set(sure)
 
     return missing, totals
 
 
-def _known_pair(labels: Sequence[str], positive: LabelValue) -> frozenset[str] | None:
+def _positives_of_known_pair(
+    labels: Sequence[str], positive: LabelValue
+) -> frozenset[str] | None:
     """Return the positive ones of labels that are a known pair; None if they are not.
 
-    Perhaps nobody is positive: that is known, too.
+    The set is empty for known words none of which is positive.
     """
-    named = None if positive is None else folded(positive)
-    if (coded := _known_pair_of_coded(labels)) is not None and named is None:
+    named = None if positive is None else normal_form(positive)
+    if (coded := _positives_behind_codes(labels)) is not None and named is None:
         return coded
 
     yes = YES & set(labels)
@@ -351,8 +357,8 @@ def _known_pair(labels: Sequence[str], positive: LabelValue) -> frozenset[str] |
     return None
 
 
-def _known_pair_of_coded(labels: Sequence[str]) -> frozenset[str] | None:
-    """Return the positive ones of words behind codes: "1:no" and "2:yes" of WEKA."""
+def _positives_behind_codes(labels: Sequence[str]) -> frozenset[str] | None:
+    """Return the positive labels of words behind codes: "1:no", "2:yes" of WEKA."""
     coded = {label: _CODED.fullmatch(label) for label in labels}
     if not coded or not all(coded.values()):
         return None
@@ -362,7 +368,7 @@ def _known_pair_of_coded(labels: Sequence[str]) -> frozenset[str] | None:
     if len(distinct_words) < 2:
         return None
 
-    positives = _known_pair(distinct_words, None)
+    positives = _positives_of_known_pair(distinct_words, None)
     if positives is None:
         return None
     return frozenset(
@@ -389,7 +395,7 @@ def _is_opposite(positive: str, negative: str) -> bool:
 
 
 def read_label_column(values: Array, positive: LabelValue, what: str) -> Labels:
-    """Read a column of labels; in one with text, a total has the code 3."""
+    """Return the labels of a column, with codes; a total among text has the code 3."""
     values = _columns.one_dimensional(values, what)
     if not has_text(values):
         return read_labels(values, positive, what)
@@ -419,14 +425,14 @@ def meaning(values: Sequence[Any]) -> str:
         return "missing"
 
     distinct = list(dict.fromkeys(present))
-    spellings = list(dict.fromkeys(folded(value) for value in distinct))
-    missing, totals = _no_labels(spellings, None)
+    spellings = list(dict.fromkeys(normal_form(value) for value in distinct))
+    missing, totals = _words_without_label(spellings, None)
     labels = [word for word in spellings if word not in missing | totals]
-    if len(labels) <= 2 + len(YES) and _known_pair(labels, None):
+    if len(labels) <= 2 + len(YES) and _positives_of_known_pair(labels, None):
         return "labels"
 
     try:
-        numbers(np.array(distinct, dtype=object), "", decimal=",")
+        numbers_and_remark(np.array(distinct, dtype=object), "", decimal=",")
     except ValueError:
         return "text"
 
@@ -448,12 +454,12 @@ class NumbersFromText(NamedTuple):
     way: str
 
 
-def numbers(
+def numbers_and_remark(
     values: Array, what: str, decimal: str | None = None, cases: Array | None = None
 ) -> tuple[Array, str]:
-    """Read a column of text as numbers, all in one way; say in which."""
-    read = read_numbers(values, what, decimal, cases)
-    return read.values, f"{what}: text {read.way}."
+    """Return a column of text as numbers, and a remark on how it was read."""
+    numbers = read_numbers(values, what, decimal, cases)
+    return numbers.values, f"{what}: text {numbers.way}."
 
 
 def read_numbers(
@@ -466,7 +472,7 @@ def read_numbers(
     if cases is None:
         cases = np.ones(values.size, int)
 
-    spellings = [folded(value) for value in values.tolist()]
+    spellings = [normal_form(value) for value in values.tolist()]
     is_missing = _columns.missing(values)
     is_missing |= np.array([word in MISSING for word in spellings], dtype=bool)
 
@@ -482,20 +488,20 @@ def read_numbers(
     distinct = sorted(set(without_signs.values()))
     decimal_comma = _has_decimal_comma(distinct, what, decimal)
     unit = 100 if in_percent else 1
-    number_of = {}
+    number_of_word = {}
     for word, text in without_signs.items():
-        number_of[word] = _number(text, decimal_comma) / unit
+        number_of_word[word] = _number(text, decimal_comma) / unit
 
     numbers = np.full(values.size, np.nan)
-    numbers[~is_missing] = [number_of[word] for word in present]
+    numbers[~is_missing] = [number_of_word[word] for word in present]
 
-    ways = []
+    forms = []
     if in_percent:
-        ways.append("percentages")
+        forms.append("percentages")
     if decimal_comma:
-        ways.append("numbers with a decimal comma")
+        forms.append("numbers with a decimal comma")
 
-    way = f"read as {' and '.join(ways) or 'numbers'}"
+    way = f"read as {' and '.join(forms) or 'numbers'}"
     missing_cases = int(cases[is_missing].sum())
     if missing_cases:
         way += f", {counted(missing_cases, 'value')} missing"
@@ -510,7 +516,7 @@ def _check_are_numbers(
     cases: Array,
     what: str,
 ) -> None:
-    """Stop at words that are no numbers, and say how many cases have them."""
+    """Raise an error for words that are no numbers, with how many cases have them."""
     no_numbers = []
     for word, text in without_signs.items():
         if not _NUMBER.fullmatch(text):
@@ -560,10 +566,14 @@ def holds_verdicts(values: Array, positive: LabelValue) -> bool:
     if len(distinct) > 100:
         return False
 
-    spellings = {folded(value) for value in distinct if not is_missing_word(value)}
+    spellings = {normal_form(value) for value in distinct if not is_missing_word(value)}
     if not spellings or spellings <= {"0", "1"}:
         return False
-    if positive is not None and folded(positive) in spellings and len(spellings) == 2:
+    if (
+        positive is not None
+        and normal_form(positive) in spellings
+        and len(spellings) == 2
+    ):
         return True
     return meaning(distinct) == "labels"
 
@@ -577,11 +587,13 @@ def read_verdicts(
     """
     is_known = ~_columns.missing(values)
     distinct = _columns.hashable(values[is_known], what)
-    if positive is not None and folded(positive) not in set(map(folded, distinct)):
+    if positive is not None and normal_form(positive) not in set(
+        map(normal_form, distinct)
+    ):
         positive = None  # it is a value of the labels, not of this test
 
     labels = label_words(distinct, positive, what)
-    neither = [word for word in labels.no_label if folded(word) in INDETERMINATE]
+    neither = [word for word in labels.no_label if normal_form(word) in INDETERMINATE]
     missing = [word for word in labels.no_label if word not in neither]
 
     remarks = [remark.replace("Labels:", f"{what}:") for remark in labels.remarks]
@@ -616,9 +628,9 @@ def verdicts_of_one_word(
     if not (has_text(values) and has_text(labels)) or _columns.missing(values).any():
         return None
 
-    results = {folded(value) for value in values.tolist()}
+    results = {normal_form(value) for value in values.tolist()}
     distinct = _columns.hashable(labels[~_columns.missing(labels)], "y_true")
-    if len(results) != 1 or not results < set(map(folded, distinct)):
+    if len(results) != 1 or not results < set(map(normal_form, distinct)):
         return None
 
     try:
@@ -627,18 +639,18 @@ def verdicts_of_one_word(
         return None
 
     (result,) = results
-    codes = {code for value, code in code_of.items() if folded(value) == result}
+    codes = {code for value, code in code_of.items() if normal_form(value) == result}
     if not codes <= {NEGATIVE, POSITIVE}:
         return None
     return np.full(values.size, float(codes == {POSITIVE}))
 
 
 def ask_for_positive(values: Array, what: str) -> None:
-    """Stop at two words that are no known pair: which of them is positive?"""
+    """Raise an error that asks which of two words is positive, if no pair is known."""
     present = values[~_columns.missing(values)].tolist()
     distinct = dict.fromkeys(map(str, present))
     verdicts = sorted(value for value in distinct if not is_missing_word(value))
-    spellings = {folded(verdict) for verdict in verdicts}
+    spellings = {normal_form(verdict) for verdict in verdicts}
     if len(spellings) != 2 or any(map(_is_number, spellings)):
         return
 
@@ -666,17 +678,17 @@ def positive_of_labels(
         array = np.asarray(values)
         if array.dtype.kind not in "OUST":
             return False
-        return folded(positive) in {folded(v) for v in set(array.tolist())}
+        return normal_form(positive) in {normal_form(v) for v in set(array.tolist())}
 
-    in_scores = any(has_value(values) for values in scores.values())
-    return None if in_scores and not has_value(labels) else positive
+    is_value_of_scores = any(has_value(values) for values in scores.values())
+    return None if is_value_of_scores and not has_value(labels) else positive
 
 
 def few_words(values: Sequence[Any], rows: bool = True) -> str:
-    """Say which values are text, where nearly all others are numbers."""
+    """Return which values are text, in words, where nearly all are numbers."""
     places_of_text = [
         place
-        for place, word in enumerate(map(folded, values))
+        for place, word in enumerate(map(normal_form, values))
         if word not in MISSING and not _is_number(word)
     ]
     if not places_of_text or 10 * len(places_of_text) > len(values):
@@ -691,16 +703,17 @@ def few_words(values: Sequence[Any], rows: bool = True) -> str:
 
 
 def _has_decimal_comma(texts: Sequence[str], what: str, decimal: str | None) -> bool:
-    """Does a comma stand before the decimals? Stops where it may or may not."""
+    """Return whether a comma stands before the decimals; raise where it may or not."""
     if decimal is not None:
         return decimal == ","
 
     signs = {_decimal_sign(text) for text in texts} - {None}
     if len(signs) > 1:
+        with_comma = _unambiguous_example(texts, ",")
+        with_point = _unambiguous_example(texts, ".")
         raise InputError(
-            f"{what} must be written in one way; {_with(texts, ',')!r} has a decimal "
-            f"comma and {_with(texts, '.')!r} a decimal point. Write all of them in "
-            f"the same way."
+            f"{what} must be written in one way; {with_comma!r} has a decimal comma "
+            f"and {with_point!r} a decimal point. Write all of them in the same way."
         )
 
     with_commas = [text for text in texts if "," in text and "." not in text]
@@ -731,8 +744,14 @@ def _decimal_sign(text: str) -> str | None:
     return None
 
 
-def _with(text: Sequence[str], sign: str) -> str:
-    """Find a number in which this sign stands before the decimals, beyond doubt."""
-    other = "," if sign == "." else "."
-    last = (w for w in text if w.rfind(sign) > w.rfind(other))
-    return next(w for w in last if other in w or not THOUSANDS.fullmatch(w))
+def _unambiguous_example(texts: Sequence[str], sign: str) -> str:
+    """Return a number in which this sign surely stands before the decimals."""
+    other_sign = "," if sign == "." else "."
+    sign_is_last = [text for text in texts if text.rfind(sign) > text.rfind(other_sign)]
+    # 1.234 alone may be a thousand; 1,234.5 may not
+    examples = [
+        text
+        for text in sign_is_last
+        if other_sign in text or not THOUSANDS.fullmatch(text)
+    ]
+    return examples[0]

@@ -94,16 +94,17 @@ _IDENTIFIER_WORDS = frozenset(
     }
 )
 _NUMBER_WORDS = ("no", "nr", "num", "number")  # at the end of case_no, lab_number
-MOST_WORDS = 30  # of a text that are looked at
-LEAST_NUMBERED = 20  # rows, of which few scores that are whole numbers all differ
-MOST_READINGS = 11  # values of an ordinal reading, such as 0 to 10
-MOST_ROWS = 100_000  # of a lazy frame that are looked at
+MAX_WORDS = 30  # distinct values of a column of text that are read
+# in so many rows or more, whole numbers that all differ are numbers of cases, no scores
+MIN_NUMBERED_ROWS = 20
+MAX_READINGS = 11  # values of an ordinal reading, such as 0 to 10
+MAX_ROWS = 100_000  # of a lazy frame that are read
 
 
 @final
 @dataclass(frozen=True)
 class FoundColumns:
-    """Label and scores, and which of them nobody had named."""
+    """Columns of the label and the scores, and which of them nobody had named."""
 
     label: str | None
     scores: tuple[str, ...]
@@ -114,14 +115,14 @@ class FoundColumns:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Say which columns were taken unasked."""
+        """Return remarks on the columns that nobody named."""
         if not self.guessed:
             return ()
-        return (self.taken, *count_remark(self.count), *self.unused)
+        return (self.sentence, *count_remark(self.count), *self.unused)
 
     @property
-    def taken(self) -> str:
-        """Say which columns were taken unasked, and why."""
+    def sentence(self) -> str:
+        """Return the sentence that says which columns are used, and why."""
         return f"Using {' and '.join(self.guessed)}: {self.reason}."
 
 
@@ -136,30 +137,29 @@ def find_columns(
     guess: Guess,
     option: str = "score",
     needs_label: bool = True,
-    taken: Iterable[str | None] = (),
+    used_columns: Iterable[str | None] = (),
     positive: LabelValue = None,
 ) -> FoundColumns:
     """Return label and scores; those that nobody named where there is no doubt.
 
-    ``taken`` are columns with another role. ``option`` is what a person calls the
-    scores: score, test, judge. Columns of two words, of which ``positive`` is one, are
-    tests.
+    ``used_columns`` have another role. ``option`` is what a person calls the scores:
+    score, test, judge. Columns of two words, of which ``positive`` is one, are tests.
     """
     guessed = []
-    other_roles = set(taken)
+    other_roles = set(used_columns)
     if label is None and needs_label:
         label = find_label(table, {*scores, *other_roles})
         guessed.append(f"label {names_of([label])}")
 
-    named = bool(scores)
-    if not named:
+    scores_named = bool(scores)
+    if not scores_named:
         other_roles.update(complements_of_positive(table, label, positive))
     if not scores:
         scores = _columns_of_words(table, {label, *other_roles}, positive)
     if not scores:
         scores = guess(table, {label, *other_roles})
 
-    if not named:
+    if not scores_named:
         what = option
         if option == "score" and not any(is_score(table, name) for name in scores):
             what = "test"
@@ -169,12 +169,12 @@ def find_columns(
         _refuse_confidence(table, label, scores)
 
     columns = FoundColumns(label, tuple(scores), tuple(guessed))
-    not_taken = numeric_columns(table, {label, *scores, *other_roles})
+    other_scores = numeric_columns(table, {label, *scores, *other_roles})
     time = _time_of_follow_up(table, label, {*scores, *other_roles})
     if time is not None:
         advice = f"If {time!r} is the time of follow-up, labels need a horizon"
         return replace(columns, reason=f"by name. {advice}, to allow for censoring")
-    if not_taken:
+    if other_scores:
         return replace(columns, reason="by name")
     if label is None and option == "score":
         return replace(columns, reason=_no_other_column(table, {*scores, *other_roles}))
@@ -182,7 +182,7 @@ def find_columns(
 
 
 def _time_of_follow_up(
-    table: DataTable, label: str | None, taken: set[str | None]
+    table: DataTable, label: str | None, used_columns: set[str | None]
 ) -> str | None:
     """Return the column of times beside a label that is called as an event."""
     if label is None or plain_name(label) not in EVENT_NAMES:
@@ -191,16 +191,16 @@ def _time_of_follow_up(
         column
         for column, kind in table.kinds.items()
         if kind in (WHOLE, REAL)
-        and column not in taken
+        and column not in used_columns
         and plain_name(column) in TIME_NAMES
     ]
     return times[0] if len(times) == 1 else None
 
 
-def _no_other_column(table: DataTable, taken: set[str | None]) -> str:
-    """Say that no other column fits; two words may be labels that were not known."""
+def _no_other_column(table: DataTable, used_columns: set[str | None]) -> str:
+    """Return why a label was not found: no other column fits, or one needs a name."""
     mostly_empty = table.mostly_empty()
-    for column in _free(table, taken):
+    for column in _free_columns(table, used_columns):
         is_marked = column in mostly_empty and len(table.distinct(column, 1)) == 1
         if is_marked or _has_two_words(table, column):
             return f"no other column fits. If {column!r} holds labels, name it"
@@ -240,17 +240,17 @@ def _refuse_confidence(
 
 
 def _columns_of_words(
-    table: DataTable, taken: set[str | None], positive: LabelValue
+    table: DataTable, used_columns: set[str | None], positive: LabelValue
 ) -> tuple[str, ...]:
     """Return the tests whose two verdicts are words, one of which is positive."""
     if not isinstance(positive, str):
         return ()
 
-    word = cleaning.folded(positive)
+    word = cleaning.normal_form(positive)
     tests = []
-    for column in _free(table, taken):
+    for column in _free_columns(table, used_columns):
         if table.kinds[column] == TEXT:
-            spelt = {cleaning.folded(v) for v in table.distinct(column, 4)}
+            spelt = {cleaning.normal_form(v) for v in table.distinct(column, 4)}
             verdicts = {w for w in spelt if not cleaning.is_missing_word(w)}
             if len(verdicts) == 2 and word in verdicts:
                 tests.append(column)
@@ -258,30 +258,30 @@ def _columns_of_words(
     return tuple(tests)
 
 
-def find_label(table: DataTable, taken: set[str | None]) -> str:
+def find_label(table: DataTable, used_columns: set[str | None]) -> str:
     """Return the column of the labels: by its name, or the only one of two values."""
-    free = [name for name in table.kinds if name not in taken]
-    called_so = [name for name in free if name.strip().lower() in LABEL_NAMES]
-    if len(called_so) == 1 and not _is_rivalled(table, called_so[0], free):
-        return called_so[0]
+    free_columns = [name for name in table.kinds if name not in used_columns]
+    usual_names = [name for name in free_columns if name.strip().lower() in LABEL_NAMES]
+    if len(usual_names) == 1 and not _has_rival(table, usual_names[0], free_columns):
+        return usual_names[0]
     # two columns with such a name leave it open which is meant
-    if called_so:
+    if usual_names:
         raise not_found("Which column holds the labels?", table, "label")
 
     _refuse_table_of_verdicts(table)
-    binary = [name for name in free if is_binary(table, name)]
+    binary = [name for name in free_columns if is_binary(table, name)]
     binary = [name for name in binary if not _predicts_one_of(name, binary)]
     if len(binary) == 1:
         return binary[0]
 
-    likely = [name for name in binary if plain_name(name) in LIKELY_LABEL_NAMES]
-    if len(likely) == 1:
-        return likely[0]
+    likely_names = [name for name in binary if plain_name(name) in LIKELY_LABEL_NAMES]
+    if len(likely_names) == 1:
+        return likely_names[0]
 
     # of two classes that are no known pair the name alone decides
-    classes = [name for name in free if _holds_classes(table, name)]
-    if len(classes) == 1 and not binary:
-        return classes[0]
+    columns_of_classes = [name for name in free_columns if _holds_classes(table, name)]
+    if len(columns_of_classes) == 1 and not binary:
+        return columns_of_classes[0]
 
     raise not_found("Which column holds the labels?", table, "label")
 
@@ -296,7 +296,7 @@ def _predicts_one_of(column: str, others: Sequence[str]) -> bool:
     return False
 
 
-def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:
+def _has_rival(table: DataTable, label: str, free: Sequence[str]) -> bool:
     """Return whether another column is called the truth, so the label may be none."""
     rivals = [
         name
@@ -306,14 +306,14 @@ def _is_rivalled(table: DataTable, label: str, free: Sequence[str]) -> bool:
     return bool(rivals) and is_binary(table, label)
 
 
-def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
+def has_no_label(table: DataTable, used_columns: set[str | None]) -> bool:
     """Return whether no column can hold the labels, by its name or its values."""
     return not any(
         column.strip().lower() in LABEL_NAMES
         or is_binary(table, column)
         or _holds_classes(table, column)
         for column in table.kinds
-        if column not in taken
+        if column not in used_columns
     )
 
 
@@ -328,7 +328,7 @@ def _holds_classes(table: DataTable, column: str) -> bool:
         return len(table.distinct(column, 2)) == 2
     if table.kinds[column] != TEXT:
         return False
-    return len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
+    return len(table.distinct(column, MAX_WORDS)) <= MAX_WORDS
 
 
 def _ends_like_a_label(column: str) -> bool:
@@ -365,7 +365,7 @@ def is_binary(table: DataTable, column: str) -> bool:
     if kind == TRUTH or table.reads_as(column) == "labels":
         return True
     # 1.0 and 0.0: so pandas writes labels of which some are missing
-    return kind in (WHOLE, REAL) and _is_pair(table.distinct(column, 2))
+    return kind in (WHOLE, REAL) and _are_binary_values(table.distinct(column, 2))
 
 
 def is_test(table: DataTable, column: str) -> bool:
@@ -386,58 +386,64 @@ def is_score(table: DataTable, column: str) -> bool:
     return number and not is_test(table, column)
 
 
-def _is_pair(values: Sequence[Any]) -> bool:
+def _are_binary_values(values: Sequence[Any]) -> bool:
+    """Return whether these are 0 and 1, or -1 and 1."""
     return sorted(values) in ([0, 1], [-1, 1])
 
 
 def one_score(
-    table: DataTable, taken: set[str | None], *, named: bool = True
+    table: DataTable, used_columns: set[str | None], *, by_name: bool = True
 ) -> tuple[str, ...]:
-    """Take the one column that can be the score, or is ``named`` like one."""
-    real = numeric_columns(table, taken)
-    by_name = _called_like_a_score(table, taken)
-    if len(real) == 1:
-        return tuple(real)
-    if named and len(by_name) == 1:
-        return tuple(by_name)
+    """Return the one column that can be the score, or that has the name of one.
 
-    if not real and not by_name:
+    Without ``by_name``, names do not count.
+    """
+    fractions = numeric_columns(table, used_columns)
+    usual_names = _columns_called_scores(table, used_columns)
+    if len(fractions) == 1:
+        return tuple(fractions)
+    if by_name and len(usual_names) == 1:
+        return tuple(usual_names)
+
+    if not fractions and not usual_names:
         # points or verdicts may be the score, where one column alone holds such
-        whole = _whole_scores(table, taken)
-        tests = tests_among(table, taken)
-        if len(whole) + len(tests) == 1:
-            return (*whole, *tests)
+        whole_scores = _whole_scores(table, used_columns)
+        tests = tests_among(table, used_columns)
+        if len(whole_scores) + len(tests) == 1:
+            return (*whole_scores, *tests)
 
-    raise not_found("Which column is the score?", table, "score", taken)
+    raise not_found("Which column is the score?", table, "score", used_columns)
 
 
-def several_scores(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every column of fractions, when all of them lie between 0 and 1.
+def several_scores(table: DataTable, used_columns: set[str | None]) -> tuple[str, ...]:
+    """Return every column of fractions, when all of them lie between 0 and 1.
 
-    Otherwise those that are called like a score. Where there is none of both, verdicts
+    Otherwise those that are called like a score. If there are none of either, verdicts
     of tests; then readings, which are whole numbers.
     """
-    real = numeric_columns(table, taken)
-    if real and _are_fractions(table, real):
-        return tuple(real)
+    fractions = numeric_columns(table, used_columns)
+    if fractions and _are_fractions(table, fractions):
+        return tuple(fractions)
 
-    by_name = _called_like_a_score(table, taken)
-    if by_name:
-        return tuple(by_name)
+    usual_names = _columns_called_scores(table, used_columns)
+    if usual_names:
+        return tuple(usual_names)
 
-    if not real:
-        tests = tests_among(table, taken)
+    if not fractions:
+        tests = tests_among(table, used_columns)
         if tests:
             return tests
-        whole = _whole_scores(table, taken)
-        if len(whole) == 1 or (whole and _same_scale(table, whole)):
-            return tuple(whole)
+        whole_scores = _whole_scores(table, used_columns)
+        if len(whole_scores) == 1 or (
+            whole_scores and _same_scale(table, whole_scores)
+        ):
+            return tuple(whole_scores)
 
-    raise not_found("Which columns hold the scores?", table, "score", taken)
+    raise not_found("Which columns hold the scores?", table, "score", used_columns)
 
 
 def _are_fractions(table: DataTable, columns: Sequence[str]) -> bool:
-    """Do several columns lie between 0 and 1? A single one may be any score."""
+    """Return whether all columns lie between 0 and 1; one alone may be any score."""
     if len(columns) == 1:
         return True
 
@@ -451,11 +457,11 @@ def _are_fractions(table: DataTable, columns: Sequence[str]) -> bool:
     return True
 
 
-def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
+def numeric_columns(table: DataTable, used_columns: set[str | None]) -> list[str]:
     """Return the free columns of fractions, which could be scores."""
     return [
         column
-        for column in _free(table, taken)
+        for column in _free_columns(table, used_columns)
         if (table.kinds[column] == REAL or _is_text_of_numbers(table, column))
         and not is_test(table, column)
         and table.distinct(column, 1)
@@ -463,27 +469,31 @@ def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
 
 
 def _is_text_of_numbers(table: DataTable, column: str) -> bool:
-    """Does text hold numbers with decimals or signs? Digits alone may name cases."""
+    """Return whether text holds numbers with decimals; digits alone may name cases."""
     if table.reads_as(column) != "numbers":
         return False
-    values = [str(v) for v in table.distinct(column, MOST_WORDS)]
+    values = [str(v) for v in table.distinct(column, MAX_WORDS)]
     return not all(v.strip().isdecimal() for v in values)
 
 
-def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the columns of verdicts beside the label: 0 and 1, or known pairs."""
-    return tuple(column for column in _free(table, taken) if is_test(table, column))
+def tests_among(table: DataTable, used_columns: set[str | None]) -> tuple[str, ...]:
+    """Return the columns of verdicts beside the label: 0 and 1, or known pairs."""
+    return tuple(
+        column
+        for column in _free_columns(table, used_columns)
+        if is_test(table, column)
+    )
 
 
-def ratings_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the columns of a few numbers or words of one scale, which raters gave."""
+def ratings_among(table: DataTable, used_columns: set[str | None]) -> tuple[str, ...]:
+    """Return the columns of ratings: a few numbers, or words, of one scale."""
     ratings = []
-    for column in _free(table, taken):
+    for column in _free_columns(table, used_columns):
         is_label = plain_name(column) in LABEL_NAMES
         is_readable = table.kinds[column] in (WHOLE, REAL, TRUTH, TEXT)
         if is_label or not is_readable or not table.distinct(column, 1):
             continue
-        if len(table.distinct(column, MOST_READINGS)) <= MOST_READINGS:
+        if len(table.distinct(column, MAX_READINGS)) <= MAX_READINGS:
             ratings.append(column)
 
     # words beside numbers are groups, and no ratings
@@ -494,14 +504,14 @@ def ratings_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
 
     if len(ratings) >= 2:
         return tuple(ratings)
-    raise not_found("Which columns hold the ratings?", table, "scores", taken)
+    raise not_found("Which columns hold the ratings?", table, "scores", used_columns)
 
 
-def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the columns of 0 and 1, without that of the labels of a few cases."""
+def votes_among(table: DataTable, used_columns: set[str | None]) -> tuple[str, ...]:
+    """Return the columns of 0 and 1, without that of the labels of a few cases."""
     some_labels = label_of_some(table)
     votes = []
-    for column in _free(table, {*taken, some_labels}):
+    for column in _free_columns(table, {*used_columns, some_labels}):
         # a column of lists or structures has values that no set can hold
         values = table.distinct(column, 2)
         if values and all(value in (0, 1) for value in values):
@@ -526,29 +536,32 @@ def label_of_judged(table: DataTable) -> str | None:
 
 
 def not_found(
-    question: str, table: DataTable, option: str, taken: Iterable[str | None] = ()
+    question: str,
+    table: DataTable,
+    option: str,
+    used_columns: Iterable[str | None] = (),
 ) -> InputError:
-    """Ask for a column that nobody named, and that cannot be found beyond doubt."""
+    """Return the error that asks for a column which cannot be found beyond doubt."""
     columns = list(table.kinds)
 
     if option != "score":
         return InputError(question, option=option, choices=columns)
 
-    others = set(taken)
+    others = set(used_columns)
     columns = [name for name in columns if name not in others]
 
-    if empty := _empty_columns(table, others):
+    if empty := _advice_on_empty_columns(table, others):
         return InputError(f"{question}{empty}", option=option, choices=columns)
     # beside numbers that could be the score, two words are rather a group
     if could_be_score := numeric_columns(table, others):
         return InputError(question, option=option, choices=could_be_score)
 
-    reasons = _two_words(table, others) or _why_no_scores(table, others)
+    reasons = _advice_on_two_words(table, others) or _why_no_scores(table, others)
     return InputError(f"{question}{reasons}", option=option, choices=columns)
 
 
-def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
-    """Say that the data have no rows, or that what is called a score holds nothing."""
+def _advice_on_empty_columns(table: DataTable, used_columns: set[str | None]) -> str:
+    """Return a sentence on data without rows, or on an empty column of scores."""
     readable = [name for name, kind in table.kinds.items() if kind != OTHER]
     empty = [name for name in readable if not table.distinct(name, 1)]
     if empty and len(empty) == len(readable):
@@ -556,7 +569,7 @@ def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
 
     # first those with a word of a score in their name, then other usual names
     for name in empty:
-        if name not in taken and _words_of(name) & _SCORE_WORDS:
+        if name not in used_columns and _words_of(name) & _SCORE_WORDS:
             return f" Column {name!r} is empty."
 
     for name in empty:
@@ -566,23 +579,23 @@ def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
     return ""
 
 
-def _two_words(table: DataTable, taken: set[str | None]) -> str:
-    """Say of columns of two words that they may be the verdicts of a test."""
-    for column in _free(table, taken):
+def _advice_on_two_words(table: DataTable, used_columns: set[str | None]) -> str:
+    """Return advice on a column of two words, which may be verdicts of a test."""
+    for column in _free_columns(table, used_columns):
         if _has_two_words(table, column):
-            both = " and ".join(repr(v) for v in table.distinct(column, 2))
+            verdicts = " and ".join(repr(v) for v in table.distinct(column, 2))
             return (
                 f" If column {column!r} holds the results of a test, name which of "
-                f"{both} counts as positive."
+                f"{verdicts} counts as positive."
             )
 
     return ""
 
 
-def _why_no_scores(table: DataTable, taken: set[str | None]) -> str:
-    """Say of the first columns why they were not taken for scores."""
+def _why_no_scores(table: DataTable, used_columns: set[str | None]) -> str:
+    """Return the reasons why the first columns are no scores."""
     reasons = []
-    for column in (name for name in table.kinds if name not in taken):
+    for column in (name for name in table.kinds if name not in used_columns):
         kind = table.kinds[column]
         if kind == DATE:
             reasons.append(f" Column {column!r} holds dates.")
@@ -602,14 +615,14 @@ def _why_no_scores(table: DataTable, taken: set[str | None]) -> str:
 
 
 def _why_text_is_no_score(table: DataTable, column: str) -> str:
-    """Say which words a column of text holds, or that its numbers differ in form."""
-    values = [str(value) for value in table.distinct(column, MOST_WORDS)]
+    """Return which words a column of text holds, or that its numbers differ in form."""
+    values = [str(value) for value in table.distinct(column, MAX_WORDS)]
     no_numbers = [value for value in values if cleaning.meaning([value]) != "numbers"]
     if not no_numbers:
         percentages = [value for value in values if value.strip().endswith("%")]
         plain_numbers = [value for value in values if value not in percentages]
-        both = names_of([*plain_numbers[:1], *percentages[:1]])
-        return f" Column {column!r} writes numbers in several ways: {both}."
+        examples = names_of([*plain_numbers[:1], *percentages[:1]])
+        return f" Column {column!r} writes numbers in several ways: {examples}."
 
     if 2 * len(no_numbers) > len(values):
         return f" Column {column!r} holds text, such as {names_of(no_numbers[:2])}."
@@ -617,19 +630,19 @@ def _why_text_is_no_score(table: DataTable, column: str) -> str:
 
 
 def names_of(columns: Iterable[str], max_names: int = 12) -> str:
-    """Write names of columns, which may be long, for people."""
+    """Return the names of columns in quotes, shortened, for a sentence."""
     names = list(columns)
     quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:max_names])
     not_named = len(names) - max_names
     return f"{quoted} and {not_named} more" if not_named > 0 else quoted
 
 
-def _free(table: DataTable, taken: set[str | None]) -> list[str]:
+def _free_columns(table: DataTable, used_columns: set[str | None]) -> list[str]:
     """Return the columns without a role that are no identifiers, weights or counts."""
     return [
         column
         for column in table.kinds
-        if column not in taken
+        if column not in used_columns
         and not _is_called_like_an_identifier(column)
         and column.lower() not in (*WEIGHT_NAMES, *COUNT_NAMES)
     ]
@@ -643,9 +656,11 @@ def _is_called_like_an_identifier(column: str) -> bool:
     return bool(before) and last in _NUMBER_WORDS
 
 
-def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
+def _columns_called_scores(
+    table: DataTable, used_columns: set[str | None]
+) -> list[str]:
     """Return the free columns of numbers that are called like a score."""
-    free = [column for column in table.kinds if column not in taken]
+    free = [column for column in table.kinds if column not in used_columns]
     numbers = [
         column
         for column in free
@@ -662,11 +677,11 @@ def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
     ]
 
 
-def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
+def _whole_scores(table: DataTable, used_columns: set[str | None]) -> list[str]:
     """Return the free columns of whole numbers with more than two values."""
     return [
         column
-        for column in _free(table, taken)
+        for column in _free_columns(table, used_columns)
         if table.kinds[column] == WHOLE
         and len(table.distinct(column, 2)) > 2
         and not _numbers_the_rows(table, column)
@@ -677,13 +692,13 @@ def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
 def _numbers_the_rows(table: DataTable, column: str) -> bool:
     """Return whether whole numbers all differ, as those that name the cases do."""
     rows, different = table.different_rows([column])
-    return different == rows >= LEAST_NUMBERED
+    return different == rows >= MIN_NUMBERED_ROWS
 
 
 def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     """Return whether all columns hold readings of one scale, such as 1 to 5."""
     for name in columns:
-        if len(table.distinct(name, MOST_READINGS)) > MOST_READINGS:
+        if len(table.distinct(name, MAX_READINGS)) > MAX_READINGS:
             return False
 
     extents = table.extents(columns)
@@ -703,23 +718,20 @@ def _words_of(name: str) -> set[str]:
 
 
 def plain_name(name: str) -> str:
-    """Write a name in small letters, its words joined by underscores."""
+    """Return a name in lower case, its words joined by underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
 
 
 @final
 class FrameTable:
-    """Columns of a frame or a mapping, each read when it is needed.
-
-    Of a lazy frame the first rows are looked at.
-    """
+    """Columns of a frame or a mapping; of a lazy frame only the first rows are read."""
 
     def __init__(self, data: Frame) -> None:
         self._data, _ = engines.with_text_names(data, {})
         lazy = not isinstance(self._data, Mapping)
         if lazy:
             lazy = engines.is_lazy(engines.open_frame(self._data))
-        self._most = MOST_ROWS if lazy else None
+        self._max_rows = MAX_ROWS if lazy else None
         self._columns: dict[str, Array] = {}
 
     @cached_property
@@ -731,20 +743,26 @@ class FrameTable:
             for column in engines.column_names(self._data)
             if column not in unread
         ]
-        self._columns = engines.columns_of(self._data, readable, max_rows=self._most)
+        self._columns = engines.columns_of(
+            self._data, readable, max_rows=self._max_rows
+        )
         kinds = {column: _kind_of(values) for column, values in self._columns.items()}
         return kinds | dict.fromkeys(unread, OTHER)
 
     @cached_property
-    def _known(self) -> dict[str, Array]:
+    def _present(self) -> dict[str, Array]:
         """Return the values of each column without missing ones."""
         return {column: v[~_columns.missing(v)] for column, v in self._readable.items()}
 
     @property
     def _readable(self) -> Mapping[str, Array]:
-        kinds = self.kinds  # the columns are read for it
+        """Return the columns that are no lists or objects."""
+        # the property comes first: it reads the columns
+        kinds = self.kinds
         return {
-            column: v for column, v in self._columns.items() if kinds[column] != OTHER
+            column: values
+            for column, values in self._columns.items()
+            if kinds[column] != OTHER
         }
 
     def distinct(self, column: str, max_values: int) -> list[Any]:
@@ -752,9 +770,9 @@ class FrameTable:
         if self.kinds[column] == OTHER:
             return [None] * (max_values + 1)
 
-        remaining = self._known[column]
+        remaining = self._present[column]
         values: list[Any] = []
-        # few values are asked for: this is faster than sorting the column
+        # max_values is small: this is faster than sorting the column
         while remaining.size and len(values) <= max_values:
             values.append(plain(remaining[0]))
             remaining = remaining[remaining != remaining[0]]
@@ -765,12 +783,12 @@ class FrameTable:
         """Return what the words of a column of text mean."""
         if self.kinds[column] != TEXT:
             return ""
-        return cleaning.meaning(self._known[column][:1000].tolist())
+        return cleaning.meaning(self._present[column][:1000].tolist())
 
     def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
         """Return the least and the largest value of columns of numbers."""
-        known = [self._known[column] for column in columns]
-        return [(v.min(), v.max()) if v.size else (None, None) for v in known]
+        present = [self._present[column] for column in columns]
+        return [(v.min(), v.max()) if v.size else (None, None) for v in present]
 
     def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
         """Return how many rows there are, and how many differ in these columns."""
@@ -781,7 +799,7 @@ class FrameTable:
 
     def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
         """Return how many rows there are, and how many values each column has."""
-        number = {column: number_of_values(self._known[column]) for column in columns}
+        number = {column: number_of_values(self._present[column]) for column in columns}
         return max(map(len, self._columns.values()), default=0), number
 
     def repeated_cases(
@@ -795,15 +813,15 @@ class FrameTable:
         """Return whether two columns add up to 1 in each row, up to rounding."""
         total = _columns.numeric_scores(self._columns[first], "")
         total = total + _columns.numeric_scores(self._columns[second], "")
-        known = total[~np.isnan(total)]
-        return bool(known.size) and bool(np.all(np.abs(known - 1) < ROUNDED))
+        present = total[~np.isnan(total)]
+        return bool(present.size) and bool(np.all(np.abs(present - 1) < ROUNDED))
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
         return [
             column
             for column, values in self._readable.items()
-            if 2 * self._known[column].size < values.size
+            if 2 * self._present[column].size < values.size
         ]
 
 
@@ -817,16 +835,17 @@ def _kind_of(values: Array) -> str:
 
 
 def _kind_of_objects(values: Array) -> str:
-    known = values[~_columns.missing(values)]
-    if cleaning.has_text(known):
+    """Return what an array of Python objects holds, by its values."""
+    present = values[~_columns.missing(values)]
+    if cleaning.has_text(present):
         return TEXT
-    if all(isinstance(v, (bool, np.bool_)) for v in known):
-        return TRUTH if known.size else REAL
-    if all(hasattr(v, "isoformat") for v in known):
+    if all(isinstance(v, (bool, np.bool_)) for v in present):
+        return TRUTH if present.size else REAL
+    if all(hasattr(v, "isoformat") for v in present):
         return DATE
 
     try:
-        number = _columns.numeric_scores(known, "")
+        number = _columns.numeric_scores(present, "")
     except (InputError, TypeError, ValueError):
         return OTHER
 
@@ -834,18 +853,21 @@ def _kind_of_objects(values: Array) -> str:
 
 
 def count_column(
-    table: DataTable, label: str | None, scores: Sequence[str], taken: Iterable[Any]
+    table: DataTable,
+    label: str | None,
+    scores: Sequence[str],
+    used_columns: Iterable[Any],
 ) -> str | None:
     """Return the column that says how many cases each row of a table of counts has.
 
     Such a table has a column with the name of a count. No two of its rows agree in
     label and scores, and at least half of the scores come with both labels.
     """
-    taken = {label, *scores, *taken}
+    used_columns = {label, *scores, *used_columns}
     counts = [
         column
         for column in table.kinds
-        if column not in taken
+        if column not in used_columns
         and column.lower() in COUNT_NAMES
         and table.kinds[column] == WHOLE
     ]
@@ -862,7 +884,7 @@ def count_column(
 
 
 def count_remark(count: str | None) -> tuple[str, ...]:
-    """Say which column was taken for numbers of cases."""
+    """Return a remark on the column of numbers of cases, if there is one."""
     if count is None:
         return ()
     return (
@@ -871,15 +893,15 @@ def count_remark(count: str | None) -> tuple[str, ...]:
     )
 
 
-def unused_columns(
-    table: DataTable, roles: FoundColumns, taken: Iterable[str | None]
+def with_remarks_on_unused(
+    table: DataTable, roles: FoundColumns, used_columns: Iterable[str | None]
 ) -> FoundColumns:
-    """Remark on columns that may be numbers of cases or weights, and were not used."""
-    taken = {*taken, roles.count}
+    """Return the columns with remarks on unused counts, clusters and weights."""
+    used_columns = {*used_columns, roles.count}
     free = [
         column
         for column in table.kinds
-        if column not in (roles.label, *roles.scores, *taken)
+        if column not in (roles.label, *roles.scores, *used_columns)
     ]
     counts = [
         column

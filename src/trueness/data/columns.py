@@ -240,7 +240,7 @@ def read_scores(
         )
 
     cleaning.ask_for_positive(score, what)
-    number, sentence = cleaning.numbers(score, what, decimal, cases)
+    number, sentence = cleaning.numbers_and_remark(score, what, decimal, cases)
     cleaning.tell([sentence])
 
     return number

@@ -70,7 +70,7 @@ def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str,
         if kind != REAL or column == label:
             continue
 
-        columns[""][cleaning.folded(column)] = column
+        columns[""][cleaning.normal_form(column)] = column
         name_words = re.findall(r"[^\W\d_]+|\d+", column.lower())
         for place, word in enumerate(name_words):
             others = [*name_words[:place], "*", *name_words[place + 1 :]]
@@ -85,7 +85,9 @@ def _class_words(
 ) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the words for the negative and for the positive class, if it is known."""
     try:
-        with cleaning.listening():  # what is read is told when labels are counted
+        with (
+            cleaning.collected_remarks()
+        ):  # what is read is told when labels are counted
             values = np.array(classes, dtype=object)
             known_words = cleaning.read_label_column(values, positive, "label").positive
     except InputError:
@@ -110,4 +112,4 @@ def _word_of(value: LabelValue) -> str:
         value = int(value)
     if isinstance(value, (bool, np.bool_)):
         value = int(value)
-    return cleaning.folded(value)
+    return cleaning.normal_form(value)

@@ -25,7 +25,7 @@ from trueness.counts.counting import Labels
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.cleaning import read_label_column
 from trueness.data.columns import column
-from trueness.data.engines import collect, weighed, weight_sums, weights_of
+from trueness.data.engines import collect, weight_sums, weights_of, with_squared_weights
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -218,7 +218,7 @@ def count_bins(
 
     if "weight" in names:
         # a case of weight zero is none, and takes no part in the ends of its bin
-        rows = weighed(rows).filter(
+        rows = with_squared_weights(rows).filter(
             (nw.col("weight") != 0.0) | nw.col("weight").is_null()
         )
         sums = weight_sums()

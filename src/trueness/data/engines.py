@@ -44,25 +44,26 @@ _ENGINES = {"_duckdb", "duckdb", "ibis", "polars", "py4j", "pyarrow", "pyspark"}
 # own alive, and the last one to let go closes it. Ctrl-C interrupts what they do
 CONNECTIONS: WeakSet[Any] = WeakSet()
 atexit.register(CONNECTIONS.clear)  # none is left behind when Python ends
-_TURNS = threading.RLock()
-MOST_ROWS = 5_000_000  # that an engine elsewhere sends: distinct scores, by label
+_ONE_AT_A_TIME = threading.RLock()
+# rows of counts that an engine elsewhere may send: one per distinct score and label
+MAX_ROWS_SENT = 5_000_000
 
 
-def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
+def in_turn(count: Callable[P, T]) -> Callable[P, T]:
     """Let a function read the relations of DuckDB for one thread at a time.
 
     DuckDB refuses a second thread on one connection, and a relation does not say which
     is its own. Little is lost: DuckDB uses all cores for one question.
     """
 
-    @wraps(counts)
-    def counted(*args: P.args, **kwargs: P.kwargs) -> T:
+    @wraps(count)
+    def wait_then_count(*args: P.args, **kwargs: P.kwargs) -> T:
         frame = args[0] if args else None
         is_relation = is_of_library(frame, "duckdb", "DuckDBPyRelation")
-        with _TURNS if is_relation else nullcontext():
-            return counts(*args, **kwargs)
+        with _ONE_AT_A_TIME if is_relation else nullcontext():
+            return count(*args, **kwargs)
 
-    return counted
+    return wait_then_count
 
 
 def open_frame(frame: Frame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
@@ -85,7 +86,7 @@ def open_frame(frame: Frame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 def with_text_names(
     frame: Frame, roles: Mapping[str, object]
 ) -> tuple[Frame, dict[str, Any]]:
-    """Name columns by text that are named by numbers, and what asks for them."""
+    """Return a frame and its roles with text for column names that are numbers."""
     # a Series of pandas has no columns
     pandas: Any = frame if hasattr(type(frame), "iloc") else None
     names = list(getattr(pandas, "columns", ()))
@@ -120,15 +121,15 @@ def is_lazy(opened: object) -> TypeIs[nw.LazyFrame[Any]]:
     return isinstance(opened, nw.LazyFrame)
 
 
-def wanted_columns(
+def columns_of_roles(
     lazy: nw.LazyFrame[Any], roles: Mapping[str, object]
 ) -> dict[str, str]:
-    """Which column has which role? Stops before the engine runs at a wrong one.
+    """Return the column of each role; raise an error before the engine runs.
 
     A role is score or scores[0], scores[1], ...; label, by, node, count.
     """
-    named = {role: name for role, name in roles.items() if name is not None}
-    for role, name in named.items():
+    roles_in_use = {role: name for role, name in roles.items() if name is not None}
+    for role, name in roles_in_use.items():
         if not isinstance(name, str):
             raise InputError(
                 f"{role} must name a column of a lazy frame; found "
@@ -136,10 +137,10 @@ def wanted_columns(
                 option=role,
             )
 
-    wanted = _named(named, column_names(lazy))
+    column_of_role = _existing_columns(roles_in_use, column_names(lazy))
     schema = lazy.collect_schema()
 
-    for role, name in wanted.items():
+    for role, name in column_of_role.items():
         if (content := unread_content(schema[name])) is not None:
             raise InputError(
                 f"{role} {name!r} must hold one value per row; this column holds "
@@ -155,7 +156,7 @@ def wanted_columns(
                 option=role,
             )
 
-    return wanted
+    return column_of_role
 
 
 def unread_content(kind: Any) -> str | None:
@@ -187,8 +188,10 @@ def unread_columns(data: Frame) -> dict[str, str]:
     }
 
 
-def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:
-    """Return the columns that roles name; stops at one that is not there."""
+def _existing_columns(
+    roles: Mapping[str, object], names: Sequence[str]
+) -> dict[str, str]:
+    """Return the columns that roles name; raise an error for one that is missing."""
     return {
         role: _columns.column(name, names, role.split("[")[0])
         for role, name in roles.items()
@@ -206,7 +209,7 @@ def text_in_sql(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
+def rename_columns(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[Any]:
     """Return a lazy frame whose columns have other names, in their order."""
     # not by expressions: there ``*`` is every column, ``^a.*$`` a pattern, ``a.b`` a
     # field of a structure
@@ -228,18 +231,21 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
     return renamed
 
 
-def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[Any]:
-    """Return the wanted columns alone, called by their roles; scores[0] is scores_0."""
+def select_by_role(
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str]
+) -> nw.LazyFrame[Any]:
+    """Return the columns of these roles, named by them; scores[0] is scores_0."""
     names = lazy.collect_schema().names()
     # by number, since engines take names such as "P" and "p" for one
-    numbered = with_names(lazy, [f"column_{place}" for place in range(len(names))])
+    numbered = rename_columns(lazy, [f"column_{place}" for place in range(len(names))])
     return numbered.select(
         nw.col(f"column_{names.index(name)}").alias(_as_key(role))
-        for role, name in wanted.items()
+        for role, name in column_of_role.items()
     )
 
 
-def _as_key(role: str) -> str:  # a name that no engine misunderstands
+def _as_key(role: str) -> str:
+    """Return a role as a column name that no engine misunderstands."""
     return role.replace("[", "_").replace("]", "")
 
 
@@ -259,9 +265,9 @@ def read(
 
     opened = open_frame(data)
     if isinstance(opened, nw.LazyFrame):
-        return _counted(opened, wanted_columns(opened, columns), complete)
+        return _count_rows(opened, columns_of_roles(opened, columns), complete)
 
-    for role, name in _named(columns, opened.columns).items():
+    for role, name in _existing_columns(columns, opened.columns).items():
         columns[role] = opened.get_column(name)
 
     return columns
@@ -280,20 +286,20 @@ def columns_of(
     existing = column_names(opened)
     if names is None:
         names = existing
-    chosen = [_columns.there(name, existing) for name in dict.fromkeys(names)]
+    requested = [_columns.there(name, existing) for name in dict.fromkeys(names)]
 
     if is_lazy(opened):
-        return _columns_of_lazy(opened, chosen, max_rows)
-    return {name: column(opened[name], name)[:max_rows] for name in chosen}
+        return _columns_of_lazy(opened, requested, max_rows)
+    return {name: column(opened[name], name)[:max_rows] for name in requested}
 
 
 def _columns_of_lazy(
     lazy: Any, names: Sequence[str], max_rows: int | None
 ) -> dict[str, Array]:
-    """Ask an engine for columns, at most so many rows of them."""
+    """Return columns that an engine sends, at most ``max_rows`` of their rows."""
     # by number: a name may mean all columns, or a pattern, to an engine
     name_of_key = {f"c{number}": name for number, name in enumerate(names)}
-    rows = by_role(lazy, name_of_key)
+    rows = select_by_role(lazy, name_of_key)
     if max_rows is not None:
         rows = rows.head(max_rows)
 
@@ -301,12 +307,12 @@ def _columns_of_lazy(
     return {name: column(sent[key], name) for key, name in name_of_key.items()}
 
 
-def _counted(
-    lazy: nw.LazyFrame[Any], wanted: dict[str, str], complete: bool
+def _count_rows(
+    lazy: nw.LazyFrame[Any], column_of_role: dict[str, str], complete: bool
 ) -> dict[str, Any]:
-    """Count the rows of a lazy frame in one group-by."""
-    keys = [role for role in wanted if role != "weight"]
-    counts = _collect_counts(lazy, wanted, keys)
+    """Return the distinct rows of a lazy frame and their counts, by one group-by."""
+    keys = [role for role in column_of_role if role != "weight"]
+    counts = _collect_counts(lazy, column_of_role, keys)
     columns: dict[str, Any] = {role: counts[_as_key(role)] for role in keys}
 
     # a row of the group-by stands for rows of the frame, these for cases
@@ -319,11 +325,11 @@ def _counted(
 
     cases = rows * cases_of_row
     columns["count"] = cases
-    if "weight" in wanted:
-        columns["weight"] = weights_of(counts, wanted["weight"], cases_of_row)
+    if "weight" in column_of_role:
+        columns["weight"] = weights_of(counts, column_of_role["weight"], cases_of_row)
 
     schema = lazy.collect_schema()
-    for role, name in wanted.items():
+    for role, name in column_of_role.items():
         is_text = schema[name] == nw.String
         if role.startswith("score") and not is_text:
             allow_nan = role != "score" or not complete
@@ -338,10 +344,10 @@ def _counted(
 
 
 def _collect_counts(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], keys: Sequence[str]
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str], keys: Sequence[str]
 ) -> nw.DataFrame[Any]:
-    """Ask the engine how many rows there are of each kind, and what they weigh."""
-    rows = by_role(lazy, wanted)
+    """Return the number of equal rows and their weights, counted by the engine."""
+    rows = select_by_role(lazy, column_of_role)
     # engines send whole numbers of 128 bits as floats
     wide_types = (nw.Int128, nw.UInt128)
     wide = [name for name, kind in rows.collect_schema().items() if kind in wide_types]
@@ -349,8 +355,8 @@ def _collect_counts(
         rows = rows.with_columns(nw.col(name).cast(nw.String) for name in wide)
 
     sums = [nw.len().alias("cases")]
-    if "weight" in wanted:
-        rows = weighed(rows)
+    if "weight" in column_of_role:
+        rows = with_squared_weights(rows)
         sums += weight_sums()
 
     counts = rows.group_by(map(_as_key, keys)).agg(*sums)
@@ -359,14 +365,16 @@ def _collect_counts(
     if in_this_process:
         return collect(counts)
 
-    sent = collect(counts.head(MOST_ROWS + 1))
-    if len(sent) > MOST_ROWS:
-        raise _too_many_rows(can_bin="score" in wanted and "cluster" not in wanted)
+    sent = collect(counts.head(MAX_ROWS_SENT + 1))
+    if len(sent) > MAX_ROWS_SENT:
+        raise _too_many_rows(
+            can_bin="score" in column_of_role and "cluster" not in column_of_role
+        )
     return sent
 
 
 def _too_many_rows(*, can_bin: bool) -> InputError:
-    """Make the error of counts that are too many to be sent here."""
+    """Return the error of counts that are too many to be sent here."""
     remedy = "Round the scores, or use fewer rows."
     if can_bin:
         remedy = (
@@ -375,28 +383,29 @@ def _too_many_rows(*, can_bin: bool) -> InputError:
         )
 
     return InputError(
-        f"These data have more than {MOST_ROWS:,} distinct scores, which would all be "
-        f"sent here. {remedy}",
+        f"These data have more than {MAX_ROWS_SENT:,} distinct scores, which would all "
+        f"be sent here. {remedy}",
         option="at_most" if can_bin else None,
         example=10_000 if can_bin else None,
     )
 
 
-def weighed(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Weigh in float64, so that no engine rounds or overflows in its own way."""
+def with_squared_weights(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the rows with their weights and the squares of these."""
+    # in float64, so that no engine rounds or overflows in its own way
     weight = nw.col("weight").cast(nw.Float64)
     return rows.with_columns(weight.alias("weight"), (weight * weight).alias("square"))
 
 
 def weight_sums() -> list[nw.Expr]:
-    """Ask for sums of weights and squares, and for what would be wrong with them."""
+    """Return the sums of weights and squares, and what shows a wrong weight."""
     weight = nw.col("weight")
     return [
         weight.sum().alias("weights"),
         nw.col("square").sum().alias("squares"),
-        weight.min().alias("least"),
-        weight.max().alias("most"),
-        weight.count().alias("given"),
+        weight.min().alias("smallest"),
+        weight.max().alias("largest"),
+        weight.count().alias("present"),
     ]
 
 
@@ -406,9 +415,9 @@ def weights_of(
     """Return the sums that an engine made; None where every weight is one."""
     total = _as_floats(counts["weights"])
     square = _as_floats(counts["squares"])
-    smallest = _as_floats(counts["least"])
-    largest = _as_floats(counts["most"])
-    number_missing = counts["cases"].to_numpy() - counts["given"].to_numpy()
+    smallest = _as_floats(counts["smallest"])
+    largest = _as_floats(counts["largest"])
+    number_missing = counts["cases"].to_numpy() - counts["present"].to_numpy()
     is_right = (number_missing == 0) & np.isfinite(total) & (smallest >= 0)
     _columns.weighed_rows(name, bool(is_right.all()))
     _columns.weighable(float(largest.max(initial=0.0)))
@@ -424,12 +433,12 @@ def _as_floats(values: nw.Series[Any]) -> Array:
 
 
 def label_values(frame: Frame, label: str) -> list[Any]:
-    """Which labels does a frame have? Missing ones do not count."""
+    """Return the distinct labels of a frame, without missing ones."""
     opened = frame if is_lazy(frame) else open_frame(frame)
-    wanted = _named({"label": label}, column_names(opened))
+    column_of_role = _existing_columns({"label": label}, column_names(opened))
 
     if is_lazy(opened):
-        values = collect(by_role(opened, wanted).unique())["label"]
+        values = collect(select_by_role(opened, column_of_role).unique())["label"]
     else:
         values = opened[label].unique()
 
@@ -439,7 +448,7 @@ def label_values(frame: Frame, label: str) -> list[Any]:
 
 
 def _scores(values: nw.Series[Any], what: str, cases: Ints, allow_nan: bool) -> Array:
-    """Check scores here, where it is known how many cases each row stands for."""
+    """Return scores as floats; an error counts cases, not rows of the group-by."""
     number = column(values, what)
     if number.dtype.kind in "OU":  # whole numbers of 128 bits, sent as text
         number = np.array([int(v) if isinstance(v, str) else v for v in number], object)
@@ -453,11 +462,11 @@ def collect(lazy: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         if lazy.implementation is nw.Implementation.POLARS:
             return lazy.collect(engine="streaming")
         if lazy.implementation is nw.Implementation.DUCKDB:
-            return aside(lambda: lazy.collect(backend="pyarrow"))
+            return run_in_thread(lambda: lazy.collect(backend="pyarrow"))
         return lazy.collect(backend="pyarrow")
 
 
-def aside(query: Callable[[], T]) -> T:
+def run_in_thread(query: Callable[[], T]) -> T:
     """Run a query of DuckDB in a thread of its own, so that Ctrl-C ends it for sure."""
     if threading.current_thread() is not threading.main_thread():
         return query()
@@ -492,26 +501,28 @@ def interrupt_connections() -> None:
 
 @contextmanager
 def reading() -> Iterator[Callable[[], None]]:
-    """Turn an engine's error about its data into one of ours, with its words.
+    """Turn an engine's error about its data into an ``InputError`` with its message.
 
-    Gives a function to be called now and then: it ends the work if Ctrl-C was pressed,
-    which an engine that is asked at that moment may swallow.
+    Yields a function to be called now and then: it ends the work if Ctrl-C was pressed,
+    since an engine may swallow that while it runs.
     """
-    pressed: list[int] = []
+    interrupts: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        pressed.append(number)
+    def note_interrupt(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
         signal.default_int_handler(number, frame)
 
     def stop_if_asked() -> None:
         stop_if_requested()
-        if pressed:
+        if interrupts:
             raise KeyboardInterrupt
 
-    in_main = threading.current_thread() is threading.main_thread()
-    ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, note)
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    replaces_handler = (
+        is_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if replaces_handler:
+        signal.signal(signal.SIGINT, note_interrupt)
 
     try:
         yield stop_if_asked
@@ -538,7 +549,7 @@ def reading() -> Iterator[Callable[[], None]]:
         end = "" if message.endswith((".", "!", "?")) else "."
         raise InputError(f"The data cannot be read: {message}{end}") from err
     finally:
-        if ours:
+        if replaces_handler:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

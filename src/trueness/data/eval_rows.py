@@ -30,7 +30,7 @@ from trueness.data.verdict_logs import (
 )
 from trueness.evals.attempts import Attempts
 
-_PASSED = {
+_VERDICT_OF_WORD = {
     **dict.fromkeys(("true", "yes", "pass", "passed", "correct", "c", "1"), 1.0),
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect", "i", "0"), 0.0),
 }
@@ -81,7 +81,7 @@ def attempts(
     if isinstance(data, (str, os.PathLike)):
         data = read_evals(data)
     if isinstance(data, VerdictLog):
-        item, passed, system, data = _of_log(data, item, passed, system)
+        item, passed, system, data = _columns_of_log(data, item, passed, system)
 
     _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
     if item is None or passed is None:
@@ -101,16 +101,16 @@ def attempts(
 
     clusters = columns[cluster] if cluster else None
 
-    def counted(rows: Any) -> Attempts:
+    def count_rows(rows: Any) -> Attempts:
         """Return the attempts in some rows."""
         of_rows = None if clusters is None else clusters[rows]
-        return _counted(items[rows], verdict[rows], of_rows)
+        return _count_attempts(items[rows], verdict[rows], of_rows)
 
     if system is None:
-        return counted(slice(None))
+        return count_rows(slice(None))
 
-    systems, code = _numbered(columns[system], system)
-    return {name: counted(code == number) for number, name in enumerate(systems)}
+    systems, code = _number_names(columns[system], system)
+    return {name: count_rows(code == number) for number, name in enumerate(systems)}
 
 
 def _unnamed_columns(
@@ -153,15 +153,18 @@ def system_column(data: Frame | VerdictLog) -> str | None:
     return None
 
 
-def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
+def _refuse_pooled_systems(items: Array, system_of_attempt: Array, column: str) -> None:
     """Stop where attempts of several systems at one item would be taken as one's."""
-    several = list(dict.fromkeys(map(_name, names.tolist())))
-    pairs = {(_name(i), _name(system)) for i, system in zip(items, names, strict=True)}
-    if len(several) < 2 or len(pairs) == len({item for item, _ in pairs}):
+    systems = list(dict.fromkeys(map(_name, system_of_attempt.tolist())))
+    pairs = {
+        (_name(i), _name(system))
+        for i, system in zip(items, system_of_attempt, strict=True)
+    }
+    if len(systems) < 2 or len(pairs) == len({item for item, _ in pairs}):
         return
 
     raise InputError(
-        f"Column {column!r} names {len(several)} systems ({listing(several, 4)}); "
+        f"Column {column!r} names {len(systems)} systems ({listing(systems, 4)}); "
         "their attempts would be counted as one system.",
         option="system",
         example=column,
@@ -169,7 +172,7 @@ def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
 
 
 def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
-    """Open a log, or a table with a row per attempt."""
+    """Return an opened log, or a table with a row per attempt."""
     place = os.fspath(path)
     return read_verdicts(place) if is_log(place) else scan(place)
 
@@ -182,22 +185,24 @@ def columns_of_evals(
 
 
 def names_of_evals(data: Frame | VerdictLog) -> list[str]:
-    """Which columns has it? None is read."""
+    """Return the names of the columns, without reading one."""
     return list(data.columns) if isinstance(data, VerdictLog) else column_names(data)
 
 
 def rows_of_evals(
-    data: Frame | VerdictLog, at: Array, names: Sequence[str] | None = None
+    data: Frame | VerdictLog, rows: Array, names: Sequence[str] | None = None
 ) -> VerdictLog | dict[str, Array]:
-    """Keep some rows of what ``read_evals`` opened."""
-    columns = {k: v[at] for k, v in columns_of_evals(data, names).items()}
+    """Return some rows of what ``read_evals`` opened."""
+    columns = {
+        name: values[rows] for name, values in columns_of_evals(data, names).items()
+    }
     return replace(data, columns=columns) if isinstance(data, VerdictLog) else columns
 
 
-def _of_log(
+def _columns_of_log(
     log: VerdictLog, item: str | None, passed: str | None, system: str | None
 ) -> tuple[str, str, str | None, Mapping[str, Array]]:
-    """Choose the columns of a log: its items, its one scorer, its systems."""
+    """Return the columns of a log: its items, its one scorer, its systems."""
     if passed is None and len(log.judges) > 1:
         raise InputError(
             f"The log holds the verdicts of several judges, {listing(log.judges)}.",
@@ -216,12 +221,12 @@ def _of_log(
         system = SYSTEM
 
     # repeats of an item bear its name in the column of clusters
-    own = CLUSTER if CLUSTER in log.columns else ITEM
-    return item or own, passed, system, log.columns
+    item_column = CLUSTER if CLUSTER in log.columns else ITEM
+    return item or item_column, passed, system, log.columns
 
 
 def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
-    """Make 1, 0 and NaN of verdicts."""
+    """Return verdicts as 1, 0 and NaN."""
     if values.dtype.kind in "OUS":
         values = np.array([_number(v, name) for v in values], float)
 
@@ -250,9 +255,11 @@ def _number(value: LabelValue, name: str) -> float:
         return float(value)
 
     word = str(value).strip().lower()
+    if word in _VERDICT_OF_WORD:
+        return _VERDICT_OF_WORD[word]
 
     try:
-        return _PASSED[word] if word in _PASSED else float(word or "nan")
+        return float(word or "nan")
     except ValueError:
         raise InputError(
             f"Column {name!r} must say whether an attempt passed (true or false, 1 or "
@@ -260,8 +267,8 @@ def _number(value: LabelValue, name: str) -> float:
         ) from None
 
 
-def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
-    """Number the names of a column in the order in which they come."""
+def _number_names(values: Array, name: str) -> tuple[list[str], Ints]:
+    """Return the names of a column in order of appearance, and each row's number."""
     number_of: dict[str, int] = {}
     code = np.empty(values.size, int)
     for row, value in enumerate(values.tolist()):
@@ -274,7 +281,7 @@ def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
 
 
 def _name(value: LabelValue) -> str:
-    """Write the name of an item or a system; nothing where it is missing."""
+    """Return the name of an item or a system as text; "" where it is missing."""
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -282,15 +289,15 @@ def _name(value: LabelValue) -> str:
     return str(value).strip()
 
 
-def _counted(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
-    """Count how often each item was tried, and how often an attempt passed."""
+def _count_attempts(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
+    """Return the attempts at each item, and how many of them passed."""
     has_verdict = ~np.isnan(verdict)
     if not has_verdict.any():
         raise NotEnoughCases(
             f"None of the {verdict.size:,} attempts has a verdict. Did the scorer run?"
         )
 
-    names, code = _numbered(items[has_verdict], "item")
+    names, code = _number_names(items[has_verdict], "item")
     cluster_of_item = None
     if cluster is not None:
         cluster_of_item = _clusters_of_items(names, code, cluster[has_verdict])
@@ -309,13 +316,13 @@ def _counted(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
 
 def _clusters_of_items(names: Sequence[str], code: Ints, cluster: Array) -> Array:
     """Return the cluster of each item; an item belongs to one."""
-    cluster_names, number = _numbered(cluster, "cluster")
+    cluster_names, number = _number_names(cluster, "cluster")
     number_of_item = np.zeros(len(names), int)
     number_of_item[code] = number
-    in_another = np.flatnonzero(number_of_item[code] != number)
+    in_another_cluster = np.flatnonzero(number_of_item[code] != number)
 
-    if in_another.size:
-        item = names[code[in_another[0]]]
+    if in_another_cluster.size:
+        item = names[code[in_another_cluster[0]]]
         raise InputError(
             f"Item {shown(item)!r} is in several clusters. Give items of different "
             "clusters different names."

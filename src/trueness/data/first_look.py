@@ -45,16 +45,17 @@ _CLUSTER_WORDS = ("patient", "subject", "person", "user", "site", "cluster",
 _ITEM_WORDS = ("item", "question", "prompt", "case", "doc", "document", "task")
 _JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "model",
                 "system")  # fmt: skip
-MOST_ROWS = 100_000  # that are looked at
-MOST_GROUPS = 50
-LEAST_FOR_AGREEMENT = 3  # scores whose agreement tells something
+MAX_ROWS = 100_000  # that are read
+MAX_GROUPS = 50  # a column with more values is no group
+# errors of three scores can be told apart by their agreement, those of two cannot
+MIN_SCORES_FOR_AGREEMENT = 3
 _KINDS_OF_TEXT = {"numbers": "numbers as text", "missing": "nothing"}
 
 
 @final
 @dataclass(frozen=True)
-class LookedColumn:
-    """What is in one column, among the rows looked at?"""
+class ColumnSummary:
+    """Content of one column, in the rows that were read."""
 
     name: str
     kind: str  # numbers, whole numbers, words, dates, nothing, ...
@@ -74,8 +75,8 @@ class LookedColumn:
 
 @final
 @dataclass(frozen=True)
-class LookedQuestion:
-    """What can be asked, of which columns, by which function and command?"""
+class SuggestedQuestion:
+    """Question that columns can answer, with its function and its command."""
 
     question: str
     function: str
@@ -84,7 +85,7 @@ class LookedQuestion:
 
     @property
     def call(self) -> str:
-        """Write what to type in Python."""
+        """Return what to type in Python."""
         named = [f"{role}={name!r}" for role, name in self.columns.items()]
         return f"trueness.{self.function}({', '.join(['frame', *named])})"
 
@@ -98,15 +99,15 @@ class Look(Record):
     ----------
     rows : int
         Number of rows that were read.
-    columns : tuple of LookedColumn
+    columns : tuple of ColumnSummary
         The columns and their content.
-    questions : tuple of LookedQuestion
+    questions : tuple of SuggestedQuestion
         The questions that can be answered, with what to type.
     """
 
     rows: int
-    columns: tuple[LookedColumn, ...]
-    questions: tuple[LookedQuestion, ...]
+    columns: tuple[ColumnSummary, ...]
+    questions: tuple[SuggestedQuestion, ...]
 
     def could_be(self, role: str) -> list[str]:
         """Return the columns whose likeliest role is this one."""
@@ -128,7 +129,7 @@ class Look(Record):
         return native_frame(table, backend)
 
     def __repr__(self) -> str:
-        """One line a column, then what can be asked."""
+        """Return a line for each column, then the questions."""
         lines = [f"  {shown(column.name, 40)}: {column}" for column in self.columns]
         questions = [
             f"  {question.question} {question.call}" for question in self.questions
@@ -170,7 +171,7 @@ def look(data: Frame | str | os.PathLike[str]) -> Look:
         from trueness.data.verdict_logs import is_log
 
         if is_log(os.fsdecode(data)):
-            return Look(0, (), (LookedQuestion(*_OF_A_LOG, {}),))
+            return Look(0, (), (SuggestedQuestion(*_OF_A_LOG, {}),))
         return _look_at_table(scan(data))
     return _look_at_table(data)
 
@@ -180,43 +181,45 @@ def _look_at_table(frame: Frame) -> Look:
     table, _ = engines.with_text_names(frame, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
-    columns = engines.columns_of(table, names, max_rows=MOST_ROWS) if names else {}
+    columns = engines.columns_of(table, names, max_rows=MAX_ROWS) if names else {}
     if not columns:
         raise NotEnoughCases("look needs columns of numbers or text; found none.")
 
     first_column = next(iter(columns.values()))
     rows = len(first_column)
-    looked = tuple(_look_at_column(name, values) for name, values in columns.items())
-    looked += tuple(_unread(name, content) for name, content in unread.items())
+    summaries = tuple(_look_at_column(name, values) for name, values in columns.items())
+    summaries += tuple(
+        _summary_of_unread(name, content) for name, content in unread.items()
+    )
 
     if are_counts(columns):
-        return _look_at_counts(rows, looked, columns)
+        return _look_at_counts(rows, summaries, columns)
     if has_study_tables(columns):
-        return Look(rows, looked, (LookedQuestion(*_OF_STUDIES, {}),))
+        return Look(rows, summaries, (SuggestedQuestion(*_OF_STUDIES, {}),))
     if find_winners(columns) is not None and not column_called(columns, ITEM_NAMES):
-        return Look(rows, looked, (LookedQuestion(*_OF_WINNERS, {}),))
+        return Look(rows, summaries, (SuggestedQuestion(*_OF_WINNERS, {}),))
 
     found_columns = _found_columns(columns)
     if found_columns is None:
         scores_alone = _scores_without_labels(columns)
         if scores_alone:
-            return Look(rows, looked, _questions_without_labels(scores_alone))
+            return Look(rows, summaries, _questions_without_labels(scores_alone))
 
     questions = (
-        _questions_of_leaves(looked)
-        or _questions_of_tests(looked, rows, found_columns)
-        or _questions(looked, rows, found_columns)
+        _questions_of_leaves(summaries)
+        or _questions_of_tests(summaries, rows, found_columns)
+        or _questions(summaries, rows, found_columns)
     )
-    return Look(rows, looked, questions)
+    return Look(rows, summaries, questions)
 
 
 def _look_at_counts(
-    rows: int, looked: Sequence[LookedColumn], columns: Mapping[str, Array]
+    rows: int, summaries: Sequence[ColumnSummary], columns: Mapping[str, Array]
 ) -> Look:
     """Return what can be asked of a table of counts, whose cases are in few rows."""
     counts = {role: columns[name] for role, name in count_columns_of(columns).items()}
-    counted_columns = tuple(_counted(column, counts) for column in looked)
-    questions = tuple(LookedQuestion(*question, {}) for question in _ONE_SCORE)
+    counted_columns = tuple(_summary_of_counts(column, counts) for column in summaries)
+    questions = tuple(SuggestedQuestion(*question, {}) for question in _ONE_SCORE)
     return Look(rows, counted_columns, questions)
 
 
@@ -247,42 +250,45 @@ def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
 
 
 def _questions_of_tests(
-    looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
-) -> tuple[LookedQuestion, ...]:
+    summaries: Sequence[ColumnSummary], rows: int, columns: FoundColumns | None
+) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of tests whose truth is in the file."""
     if columns is None:
         return ()
 
-    by_name = {column.name: column for column in looked}
+    by_name = {column.name: column for column in summaries}
     label = by_name[str(columns.label)]
     mostly_unlabelled = 2 * label.missing > rows
-    holds_attempts = any("item" in column.could_be for column in looked)
+    holds_attempts = any("item" in column.could_be for column in summaries)
     all_are_tests = all(_could_be_verdict(by_name[name]) for name in columns.scores)
     if not all_are_tests or holds_attempts or mostly_unlabelled:
         return ()
 
     arguments = {"label": label.name, "scores": list(columns.scores)}
     questions = [
-        LookedQuestion("How good is each test?", "evaluate", "evaluate", arguments)
+        SuggestedQuestion("How good is each test?", "evaluate", "evaluate", arguments)
     ]
     if len(columns.scores) > 1:
         questions.append(
-            LookedQuestion("Which test is better?", "compare", "compare", arguments)
+            SuggestedQuestion("Which test is better?", "compare", "compare", arguments)
         )
 
     return tuple(questions)
 
 
-def _could_be_verdict(column: LookedColumn) -> bool:
+def _could_be_verdict(column: ColumnSummary) -> bool:
+    """Return whether the values of a column could be those of a binary test."""
     return "label" in column.could_be or "judge" in column.could_be
 
 
-def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
+def _questions_of_leaves(
+    summaries: Sequence[ColumnSummary],
+) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of the leaves of a tree and of the labels."""
-    by_role = _by_likeliest_role(looked)
+    by_role = _by_likeliest_role(summaries)
     labels = _names(by_role.get("label", []))
     counts = _names(by_role.get("count", []))
-    nodes = [name for name in _names(looked) if name.lower() in NODE_NAMES]
+    nodes = [name for name in _names(summaries) if name.lower() in NODE_NAMES]
     # leaves that are numbered look like scores
     scores = [name for name in _names(by_role.get("score", [])) if name not in nodes]
     if len(nodes) != 1 or len(labels) != 1 or scores:
@@ -292,11 +298,15 @@ def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion
     if counts:
         columns["count"] = counts[0]
 
-    return (LookedQuestion("Can this leaf be trusted?", "leaves", "leaves", columns),)
+    return (
+        SuggestedQuestion("Can this leaf be trusted?", "leaves", "leaves", columns),
+    )
 
 
-def _counted(column: LookedColumn, counts: Mapping[str, Array]) -> LookedColumn:
-    """Say of a column of counts what it is in the format."""
+def _summary_of_counts(
+    column: ColumnSummary, counts: Mapping[str, Array]
+) -> ColumnSummary:
+    """Return the summary of a column of counts, with its role in the format."""
     role = column.name.lower()
     if role not in counts:
         return column
@@ -309,9 +319,9 @@ def _counted(column: LookedColumn, counts: Mapping[str, Array]) -> LookedColumn:
     return replace(column, could_be=(role,), remarks=remarks)
 
 
-def _unread(name: str, content: str) -> LookedColumn:
-    """Say of a column what it holds, without reading it."""
-    return LookedColumn(
+def _summary_of_unread(name: str, content: str) -> ColumnSummary:
+    """Return the summary of a column that is not read."""
+    return ColumnSummary(
         name=name,
         kind=content,
         distinct=0,
@@ -321,24 +331,24 @@ def _unread(name: str, content: str) -> LookedColumn:
     )
 
 
-def _look_at_column(name: str, values: Array) -> LookedColumn:
+def _look_at_column(name: str, values: Array) -> ColumnSummary:
     """Return what one column holds: its kind, its values, what it could be."""
-    known = values[~_columns.missing(values)]
+    present = values[~_columns.missing(values)]
     remarks: list[str] = []
-    kind = _kind(known)
+    kind = _kind(present)
     meaning = ""
 
-    if cleaning.has_text(known):
-        meaning = cleaning.meaning(known.tolist())
+    if cleaning.has_text(present):
+        meaning = cleaning.meaning(present.tolist())
         kind = _KINDS_OF_TEXT.get(meaning, "words")
         # a column of labels names its words for a missing label itself
         if meaning != "labels":
-            known, remarks = _without_missing_words(known)
+            present, remarks = _without_missing_words(present)
 
     try:
-        distinct = list(dict.fromkeys(known.tolist()))
+        distinct = list(dict.fromkeys(present.tolist()))
     except TypeError:  # lists, or objects with parts
-        return LookedColumn(
+        return ColumnSummary(
             name=name,
             kind="lists or objects",
             distinct=0,
@@ -347,25 +357,25 @@ def _look_at_column(name: str, values: Array) -> LookedColumn:
             remarks=("It holds lists or objects: extract the part that you need.",),
         )
 
-    remarks += _remarks(name, known, distinct, meaning)
+    remarks += _remarks(name, present, distinct, meaning)
 
     if meaning == "text":
         few_texts = cleaning.few_words(values.tolist())
         if few_texts:
             remarks.append(f"It has {few_texts}; all others are numbers.")
 
-    return LookedColumn(
+    return ColumnSummary(
         name=name,
         kind=kind,
         distinct=len(distinct),
-        missing=values.size - known.size,
-        could_be=_could_be(name.lower(), kind, known, distinct, meaning),
+        missing=values.size - present.size,
+        could_be=_could_be(name.lower(), kind, present, distinct, meaning),
         remarks=tuple(remarks),
     )
 
 
 def _without_missing_words(values: Array) -> tuple[Array, list[str]]:
-    """Leave out words that stand for a missing value, and say which they are."""
+    """Return values without words for a missing one, and a remark on these words."""
     is_missing = np.array(
         [cleaning.is_missing_word(value) for value in values.tolist()], dtype=bool
     )
@@ -402,7 +412,7 @@ def _kind(values: Array) -> str:
 def _remarks(
     name: str, values: Array, distinct: Sequence[Any], meaning: str
 ) -> list[str]:
-    """Say what is wrong with a column, and how its words are read."""
+    """Return remarks on what is wrong with a column, and how its words are read."""
     remarks: list[str] = []
     if meaning == "labels":
         labels = cleaning.label_words(distinct, None, name)
@@ -434,7 +444,7 @@ def _could_be(
 
     all_differ = number_distinct == values.size > 20
     is_identifier = "id" in _parts_of_name(name) or (is_whole and all_differ)
-    most_groups = min(MOST_GROUPS, max(2, values.size // 3))
+    most_groups = min(MAX_GROUPS, max(2, values.size // 3))
     could_be_group = (
         1 < number_distinct <= most_groups
         and not has_two_values
@@ -448,7 +458,7 @@ def _could_be(
 
     roles += _roles_by_name(name, kind, values.size, number_distinct)
 
-    # what no name tells
+    # where the name tells nothing, the values do
     is_fraction = is_number and not is_whole and not is_identifier
     if name in SCORE_NAMES or (is_fraction and not roles):
         roles.append("score")
@@ -507,19 +517,19 @@ _ONE_SCORE = (
 
 
 def _questions_of_readers(
-    looked: Sequence[LookedColumn],
+    summaries: Sequence[ColumnSummary],
     labels: Sequence[str],
     scores: Sequence[str],
     items: Sequence[str],
-) -> tuple[LookedQuestion, ...]:
+) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of a study of readers."""
-    numbers = [column.name for column in looked if column.kind.endswith("numbers")]
+    numbers = [column.name for column in summaries if column.kind.endswith("numbers")]
     others = {*_STUDY, *labels, *items}
     ratings = [name for name in (*scores, *numbers) if name not in others]
     if not ratings:
         return ()
 
-    study = LookedQuestion(
+    study = SuggestedQuestion(
         "Do readers do better with one treatment?",
         "reader_study",
         "readers",
@@ -530,63 +540,65 @@ def _questions_of_readers(
 
 
 def _by_likeliest_role(
-    looked: Sequence[LookedColumn],
-) -> dict[str, list[LookedColumn]]:
-    """Put the columns together by what each is likeliest to be."""
-    by_role: dict[str, list[LookedColumn]] = {}
-    for column in looked:
+    summaries: Sequence[ColumnSummary],
+) -> dict[str, list[ColumnSummary]]:
+    """Return the columns by the likeliest role of each."""
+    by_role: dict[str, list[ColumnSummary]] = {}
+    for column in summaries:
         if column.could_be:
             by_role.setdefault(column.could_be[0], []).append(column)
     return by_role
 
 
 def _questions(
-    looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
-) -> tuple[LookedQuestion, ...]:
+    summaries: Sequence[ColumnSummary], rows: int, columns: FoundColumns | None
+) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of these columns."""
-    by_role = _by_likeliest_role(looked)
+    by_role = _by_likeliest_role(summaries)
     labels = _names(by_role.get("label", []))
     scores = _names(by_role.get("score", []))
     items = _names(by_role.get("item", []))
     judges = _names(by_role.get("judge", []))
 
-    if labels and {*_STUDY} <= {column.name for column in looked}:
-        return _questions_of_readers(looked, labels, scores, items)
+    if labels and {*_STUDY} <= {column.name for column in summaries}:
+        return _questions_of_readers(summaries, labels, scores, items)
 
-    binary = {column.name for column in looked if "label" in column.could_be}
+    binary = {column.name for column in summaries if "label" in column.could_be}
     if columns is not None and not {*columns.scores} <= binary:
-        # those that the analyses take, too
+        # the questions are about the columns that the analyses find
         labels = [str(columns.label)]
         scores = list(columns.scores)
 
     design = _design_arguments(by_role, rows)
-    questions: list[LookedQuestion] = []
+    questions: list[SuggestedQuestion] = []
     if labels and scores:
-        questions += _questions_of_one_score(looked, labels[0], scores[0], design)
+        questions += _questions_of_one_score(summaries, labels[0], scores[0], design)
     if labels and len(scores) > 1:
         questions += _questions_of_several_scores(labels[0], scores[:5], design)
 
-    some_are_labelled = any(
+    # a label that is mostly missing is the truth of a few cases
+    holds_few_labels = any(
         2 * column.missing > rows for column in by_role.get("label", ())
     )
-    enough_votes = len(labels) > 2 or (len(labels) == 2 and some_are_labelled)
+    enough_votes = len(labels) > 2 or (len(labels) == 2 and holds_few_labels)
     if enough_votes and not scores:
         questions += _questions_of_votes(by_role["label"], labels, rows)
     elif labels and not scores and items:
         attempts = {"item": items[0], "passed": labels[0]}
         if judges:
             attempts["system"] = judges[0]
-        questions.append(LookedQuestion(*_OF_A_LOG, attempts))
+        questions.append(SuggestedQuestion(*_OF_A_LOG, attempts))
 
     return tuple(questions)
 
 
-def _names(columns: Sequence[LookedColumn]) -> list[str]:
+def _names(columns: Sequence[ColumnSummary]) -> list[str]:
+    """Return the names of the columns."""
     return [column.name for column in columns]
 
 
 def _design_arguments(
-    by_role: Mapping[str, Sequence[LookedColumn]], rows: int
+    by_role: Mapping[str, Sequence[ColumnSummary]], rows: int
 ) -> dict[str, str]:
     """Return the columns of weights and clusters, and what missing scores need."""
     arguments: dict[str, str] = {}
@@ -613,22 +625,27 @@ def _design_arguments(
 
 
 def _questions_of_one_score(
-    looked: Sequence[LookedColumn], label: str, score: str, design: Mapping[str, str]
-) -> list[LookedQuestion]:
+    summaries: Sequence[ColumnSummary],
+    label: str,
+    score: str,
+    design: Mapping[str, str],
+) -> list[SuggestedQuestion]:
     """Return what can be asked of a score and its labels, also in groups."""
     columns = {"label": label, "score": score}
     questions = [
-        LookedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
+        SuggestedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
     ]
     groups = [
         column.name
-        for column in looked
+        for column in summaries
         if "group" in column.could_be and column.name not in design.values()
     ]
     if groups:
         by_group = {**columns, "by": groups[0], **design}
         questions.append(
-            LookedQuestion("Is it as good in every group?", "auc", "evaluate", by_group)
+            SuggestedQuestion(
+                "Is it as good in every group?", "auc", "evaluate", by_group
+            )
         )
 
     return questions
@@ -636,25 +653,25 @@ def _questions_of_one_score(
 
 def _questions_of_several_scores(
     label: str, scores: Sequence[str], design: Mapping[str, str]
-) -> list[LookedQuestion]:
+) -> list[SuggestedQuestion]:
     """Return what can be asked of scores of the same cases."""
     columns = {"label": label, "scores": scores, **design}
     questions = [
-        LookedQuestion("Which score is better?", "compare_auc", "compare", columns)
+        SuggestedQuestion("Which score is better?", "compare_auc", "compare", columns)
     ]
 
     if not {*design} & {*CANNOT["compare_combiners"]}:
         combined = "Would they be better together?"
         questions.append(
-            LookedQuestion(combined, "compare_combiners", "combine", columns)
+            SuggestedQuestion(combined, "compare_combiners", "combine", columns)
         )
 
     return questions
 
 
 def _questions_of_votes(
-    binary: Sequence[LookedColumn], names: Sequence[str], rows: int
-) -> list[LookedQuestion]:
+    binary: Sequence[ColumnSummary], names: Sequence[str], rows: int
+) -> list[SuggestedQuestion]:
     """Return what can be asked of tests or judges, where few cases have a label."""
     # a column that is mostly empty has the labels of a few cases
     mostly_empty = [column.name for column in binary if 2 * column.missing > rows]
@@ -664,7 +681,7 @@ def _questions_of_votes(
 
     if truth:
         questions.append(
-            LookedQuestion(
+            SuggestedQuestion(
                 "What is the true pass rate if judges make errors?",
                 "prevalence",
                 "judge",
@@ -674,7 +691,7 @@ def _questions_of_votes(
 
     if len(votes["scores"]) > 1:
         questions.append(
-            LookedQuestion(
+            SuggestedQuestion(
                 "How good is each test, without a known truth?",
                 "latent_class",
                 "nogold",
@@ -685,14 +702,14 @@ def _questions_of_votes(
     return questions
 
 
-def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ...]:
+def _questions_without_labels(scores: Sequence[str]) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of scores when no column holds labels."""
     all_scores = {"scores": list(scores)}
     questions = []
 
-    if len(scores) >= LEAST_FOR_AGREEMENT:
+    if len(scores) >= MIN_SCORES_FOR_AGREEMENT:
         questions.append(
-            LookedQuestion(
+            SuggestedQuestion(
                 "What does the agreement of scores show, without labels?",
                 "agreement",
                 "evaluate",
@@ -702,7 +719,7 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ..
 
     if len(scores) > 1:
         questions.append(
-            LookedQuestion(
+            SuggestedQuestion(
                 "How are scores combined, without labels?",
                 "wisdom_of_crowds",
                 "combine",
@@ -716,7 +733,7 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ..
         "subject_to": "flagged_rate <= 0.1",
     }
     questions.append(
-        LookedQuestion(
+        SuggestedQuestion(
             "Which threshold flags a tenth of the cases?",
             "best_threshold",
             "threshold",

@@ -17,7 +17,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import is_of_library
-from trueness.data.cleaning import folded
+from trueness.data.cleaning import normal_form
 from trueness.data.column_roles import (
     LABEL_NAMES,
     NODE_NAMES,
@@ -247,15 +247,15 @@ def read_winners(data: Any, roles: WinnerRoles | None = None) -> tuple[Any, Any,
             choices=tuple(names),
         )
 
-    wanted = {roles.winner, roles.first, roles.second} - {None}
-    columns = columns_of(data, sorted(map(str, wanted)))
+    needed = {roles.winner, roles.first, roles.second} - {None}
+    columns = columns_of(data, sorted(map(str, needed)))
     winners = np.array(columns[roles.winner], dtype=object)
     if roles.first is None or roles.second is None:
         return (*_two_systems(winners), winners)
 
     for column in (roles.first, roles.second):
-        names_column = winners == column
-        winners[names_column] = columns[column][names_column]
+        is_column_name = winners == column
+        winners[is_column_name] = columns[column][is_column_name]
     return columns[roles.first], columns[roles.second], winners
 
 
@@ -275,4 +275,4 @@ def _two_systems(winners: Array) -> tuple[str, str]:
 
 def is_tie(word: object) -> bool:
     """Return whether this is a word for a tie: tie, Tie, tie (bothbad), draw."""
-    return folded(word).startswith(("tie", "draw"))
+    return normal_form(word).startswith(("tie", "draw"))

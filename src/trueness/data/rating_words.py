@@ -10,10 +10,10 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks.words import listing
 from trueness.data.cleaning import (
-    folded,
     has_text,
     is_missing_word,
     meaning,
+    normal_form,
     tell,
 )
 
@@ -34,7 +34,7 @@ def coded_ratings(raters: Mapping[str, Any]) -> dict[str, Any]:
     if not present or meaning(present) in ("labels", "numbers"):
         return dict(raters)
 
-    spelling = {folded(word): str(word).strip() for word in present}
+    spelling = {normal_form(word): str(word).strip() for word in present}
     categories = sorted(spelling)
     number_of = {category: k for k, category in enumerate(categories)}
     tell(
@@ -60,7 +60,7 @@ def _coded(values: Array, number_of: Mapping[str, int]) -> Array:
     """Return the number of the category of each word, NaN where it is missing."""
     return np.array(
         [
-            np.nan if _is_missing(word) else number_of[folded(word)]
+            np.nan if _is_missing(word) else number_of[normal_form(word)]
             for word in values.tolist()
         ],
         dtype=np.float64,

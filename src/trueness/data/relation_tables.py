@@ -91,8 +91,10 @@ class RelationTable:
         """Return the least and the largest value of columns of numbers."""
         if not columns:
             return []
-        wanted = [f"min({quoted(column)}), max({quoted(column)})" for column in columns]
-        (ends,) = self.rows.aggregate(", ".join(wanted)).fetchall()
+        expressions = [
+            f"min({quoted(column)}), max({quoted(column)})" for column in columns
+        ]
+        (ends,) = self.rows.aggregate(", ".join(expressions)).fetchall()
         return list(zip(ends[::2], ends[1::2], strict=True))
 
     def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
@@ -105,8 +107,10 @@ class RelationTable:
 
     def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
         """Return how many rows there are, and about how many values of each column."""
-        wanted = [f"approx_count_distinct({quoted(column)})" for column in columns]
-        (counts,) = self.rows.aggregate(", ".join(["count(*)", *wanted])).fetchall()
+        expressions = [f"approx_count_distinct({quoted(column)})" for column in columns]
+        (counts,) = self.rows.aggregate(
+            ", ".join(["count(*)", *expressions])
+        ).fetchall()
         return int(counts[0]), dict(zip(columns, counts[1:], strict=True))
 
     def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
@@ -150,8 +154,10 @@ class RelationTable:
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
-        wanted = [f"2 * count({quoted(column)}) < count(*)" for column in self.types]
-        (empty,) = self.rows.aggregate(", ".join(wanted)).fetchall()
+        expressions = [
+            f"2 * count({quoted(column)}) < count(*)" for column in self.types
+        ]
+        (empty,) = self.rows.aggregate(", ".join(expressions)).fetchall()
         return [
             column for column, mostly in zip(self.types, empty, strict=True) if mostly
         ]

@@ -434,30 +434,30 @@ def _count_by_engine(
     lazy: nw.LazyFrame[Any], roles: Mapping[str, object], request: CountRequest
 ) -> Any:
     """Count bins in the engine, or a stream of its rows; None where neither can be."""
-    wanted = engines.wanted_columns(lazy, roles)
-    positive, clean = _clean_labels(lazy, wanted, request.positive)
+    column_of_role = engines.columns_of_roles(lazy, roles)
+    positive, clean = _clean_labels(lazy, column_of_role, request.positive)
     if not clean:
         return None
 
-    if request.at_most is not None and "cluster" not in wanted:
-        if {"weight", "count"} <= wanted.keys():
+    if request.at_most is not None and "cluster" not in column_of_role:
+        if {"weight", "count"} <= column_of_role.keys():
             raise InputError(
                 "Bins of a lazy frame take counts or weights, not both. Leave "
                 "at_most out, or multiply each weight by its count.",
                 option="at_most",
             )
-        rows = engines.by_role(lazy, wanted)
-        return binned_tally(rows, wanted, positive, request.at_most)
+        rows = engines.select_by_role(lazy, column_of_role)
+        return binned_tally(rows, column_of_role, positive, request.at_most)
 
-    if not streaming.can_stream(lazy, wanted):
+    if not streaming.can_stream(lazy, column_of_role):
         return None
-    if "weight" in wanted:
-        return streaming.weigh(lazy, wanted, positive)
-    return streaming.stream(lazy, wanted, positive)
+    if "weight" in column_of_role:
+        return streaming.weigh(lazy, column_of_role, positive)
+    return streaming.stream(lazy, column_of_role, positive)
 
 
 def _clean_labels(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str], positive: LabelValue
 ) -> tuple[object, bool]:
     """Return the positive label, and whether rows can be counted without being cleaned.
 
@@ -465,18 +465,20 @@ def _clean_labels(
     counted there.
     """
     schema = lazy.collect_schema()
-    score = schema[wanted["score"]]
+    score = schema[column_of_role["score"]]
     if not (score.is_numeric() or score.is_decimal()):
         return positive, False
-    if "label" not in wanted or schema[wanted["label"]].is_numeric():
+    if "label" not in column_of_role or schema[column_of_role["label"]].is_numeric():
         return positive, True
 
-    values = engines.label_values(lazy, wanted["label"])
+    values = engines.label_values(lazy, column_of_role["label"])
     has_text = any(isinstance(value, str) for value in values)
     if not has_text or len(values) > MOST_LABELS:
         return positive, True
 
-    labels = cleaning.label_words(values, positive, f"column {wanted['label']!r}")
+    labels = cleaning.label_words(
+        values, positive, f"column {column_of_role['label']!r}"
+    )
     is_clean = len(values) <= 2 and set(labels.code.values()) <= {0, 1}
     if not is_clean:
         return positive, False
@@ -499,18 +501,18 @@ def _read_counts(
     at_most: int | None,
 ) -> Tally | dict[Any, Tally]:
     """Return the counts that a table holds, all of them or each group's."""
-    wanted = count_columns_of(names)
+    column_of_counts = count_columns_of(names)
     group_columns: list[str] = []
     if isinstance(by, list):
         group_columns = by
     elif by is not None:
         group_columns = [str(by)]
 
-    columns = engines.columns_of(data, [*wanted.values(), *group_columns])
+    columns = engines.columns_of(data, [*column_of_counts.values(), *group_columns])
 
     def tally_at(rows: Any) -> Tally:
         """Return the counts in some rows of the table."""
-        counts = {role: columns[name][rows] for role, name in wanted.items()}
+        counts = {role: columns[name][rows] for role, name in column_of_counts.items()}
         tally = tally_of_counts(counts)
         return tally if at_most is None else tally.bin(at_most)
 

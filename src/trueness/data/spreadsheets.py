@@ -18,7 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
 from trueness._core.files import temporary_folder
 from trueness._core.imports import required
-from trueness.data.cleaning import listening, meaning, tell
+from trueness.data.cleaning import collected_remarks, meaning, tell
 
 MOST_CELLS = 1000  # of a column, to find out what it holds
 ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
@@ -107,7 +107,7 @@ def _first_with_data(book: Any, names: list[str], path: str) -> str:
         rows = _rows_of(book, name)
         if len(rows) > 1:
             with_rows.append(name)
-            with listening():  # titles are told of the sheet that is read
+            with collected_remarks():  # titles are told of the sheet that is read
                 cases = _without_titles(rows)[1:]
             if any(_are_data(column) for column in zip(*cases, strict=False)):
                 return name

@@ -1,6 +1,6 @@
 """How is one score column counted batch by batch, as its engine hands over the rows?
 
-A score becomes an integer key as wide as itself, and its label chooses the pile. Full
+A score becomes an integer key as wide as itself, counted for its label. Full
 blocks of keys are sorted, and folded where scores repeat, while the next batch is read;
 at the end the sorted runs are merged. Weights are added up as those of arrays are.
 """
@@ -33,7 +33,7 @@ from trueness._core.progress import progress, visible
 from trueness.counts.sorting import merge_counts, weigh_scores
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.data.columns import arrow_numbers
-from trueness.data.engines import by_role, reading
+from trueness.data.engines import reading, select_by_role
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -41,51 +41,61 @@ if TYPE_CHECKING:
 else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
-_BATCH = 1 << 18
+_ROWS_PER_BATCH = 1 << 18  # that an engine sends at a time
 _ROLES = ("score", "label", "weight")
-_TOGETHER = 1 << 25  # weighted rows that are in memory at a time
-_MOST_LABELS = 100  # a label column with more values is some other column
-# what a plan may hold whose rows are counted without reading them
-_PLAIN = {
+_MAX_ROWS_IN_MEMORY = 1 << 25  # weighted rows, before they are added up
+_MAX_LABELS = 100  # a label column with more values is some other column
+# a plan with one of these, and none of the next, has as many rows as its source
+_SCANS = {
     "DUCKDB": ("READ_PARQUET", "PARQUET_SCAN", "TABLE_SCAN", "SEQ_SCAN", "ARROW_SCAN"),
     "POLARS": ("PARQUET SCAN", "DF ["),
 }
-_SELECTS = ("FILTER", "SELECTION", "JOIN", "AGGREGATE", "LIMIT", "SLICE", "DISTINCT")
-_BLOCK = 1 << 21
-_RANGE = 1 << 18  # keys merged at once
-_FOLDED_AT_MOST = 16  # folded runs of a pile before they are merged into one
-_BITS: dict[Any, tuple[Any, Any]] = {
+_STEPS_THAT_DROP_ROWS = (
+    "FILTER",
+    "SELECTION",
+    "JOIN",
+    "AGGREGATE",
+    "LIMIT",
+    "SLICE",
+    "DISTINCT",
+)
+_KEYS_PER_BLOCK = 1 << 21  # that one thread sorts
+_KEYS_PER_RANGE = 1 << 18  # that one thread merges
+_MAX_FOLDED_RUNS = 16  # of a label, before they are merged into one
+# the unsigned and the signed integers with the bits of a float
+_INTEGERS_OF_TYPE: dict[Any, tuple[Any, Any]] = {
     np.dtype(np.float32): (np.uint32, np.int32),
     np.dtype(np.float64): (np.uint64, np.int64),
 }
 
 
-def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
-    """Return how many rows will go by, for a bar; known of whole files and tables."""
+def _number_of_rows(lazy: nw.LazyFrame[Any]) -> int | None:
+    """Return the number of rows for a progress bar; None where it would cost a scan."""
     kind = lazy.implementation.name
-    if not visible() or kind not in _PLAIN:
+    if not visible() or kind not in _SCANS:
         return None
 
     with reading():
         plan = str(lazy.to_native().explain()).upper()
-        plain = any(word in plan for word in _PLAIN[kind])
-        if not plain or any(word in plan for word in _SELECTS):
+        is_scan = any(scan in plan for scan in _SCANS[kind])
+        drops_rows = any(step in plan for step in _STEPS_THAT_DROP_ROWS)
+        if not is_scan or drops_rows:
             return None
         return int(lazy.select(nw.len().alias("rows")).collect()["rows"].to_list()[0])
 
 
-def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
+def can_stream(lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str]) -> bool:
     """Return whether this lazy frame, of one score column, can be read in batches."""
     engines_with_batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
     if lazy.implementation not in engines_with_batches:
         return False
-    if not wanted.keys() <= set(_ROLES):
+    if not column_of_role.keys() <= set(_ROLES):
         return False
 
     schema = lazy.collect_schema()
-    score = schema.get(wanted.get("score", ""))
-    label = schema.get(wanted.get("label", ""))
-    weight = schema.get(wanted.get("weight", ""))
+    score = schema.get(column_of_role.get("score", ""))
+    label = schema.get(column_of_role.get("label", ""))
+    weight = schema.get(column_of_role.get("weight", ""))
 
     # whole numbers of 128 bits have no place in a float
     if score is None or not _is_number(score) or score in (nw.Int128, nw.UInt128):
@@ -105,61 +115,65 @@ def _is_number(dtype: nw.dtypes.DType) -> bool:
 
 
 def stream(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str], positive: LabelValue
 ) -> Tally:
-    """Count one score column batch by batch."""
+    """Return the tally of one score column, counted batch by batch."""
     with closing(KeyCounter()) as counter:
-        for batch in _batches(lazy, wanted):
-            for pile, is_in_pile in _piles(batch.labels, batch.score.size):
+        for batch in _batches(lazy, column_of_role):
+            for label, has_label in _rows_by_label(batch.labels, batch.score.size):
                 if batch.is_not_finite is not None:
-                    is_in_pile = is_in_pile & ~batch.is_not_finite
-                counter.add(batch.score[is_in_pile], pile)
-        score, piles = counter.result()
+                    has_label = has_label & ~batch.is_not_finite
+                counter.add(batch.score[has_label], label)
+        score, counts_by_label = counter.result()
 
     zero = no_cases(score.size)
-    unknown = piles.pop(None, zero)
+    unknown = counts_by_label.pop(None, zero)
 
-    if "label" not in wanted:
+    if "label" not in column_of_role:
         return tally_of_rows(score, zero, zero, unknown)
 
-    negative_label, positive_label = _pair(piles, positive, wanted["label"])
-    neg = piles.get(negative_label, zero)
-    pos = piles.get(positive_label, zero)
+    negative_label, positive_label = _label_pair(
+        counts_by_label, positive, column_of_role["label"]
+    )
+    neg = counts_by_label.get(negative_label, zero)
+    pos = counts_by_label.get(positive_label, zero)
     return tally_of_rows(score, neg, pos, unknown)
 
 
 def weigh(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str], positive: LabelValue
 ) -> Tally:
     """Return the sums of weights of one score column of floats, batch by batch."""
-    label = wanted.get("label")
+    label = column_of_role.get("label")
     codes: dict[Any, int] = {None: 2}  # of labels, as they come; None is missing
-    waiting: list[tuple[Array, ...]] = []  # scores, codes of labels, weights
-    rows_waiting = 0
+    batches_in_memory: list[tuple[Array, ...]] = []  # scores, codes of labels, weights
+    rows_in_memory = 0
     sums_of_parts: list[tuple[Array, ...]] = []
     all_are_one = True
     largest_weight = 0.0
 
-    for batch in _batches(lazy, wanted):
-        weight, smallest, largest = _weights(batch.weights, wanted["weight"])
+    for batch in _batches(lazy, column_of_role):
+        weight, smallest, largest = _weights(batch.weights, column_of_role["weight"])
         all_are_one = all_are_one and (smallest == largest == 1 or not weight.size)
         largest_weight = max(largest_weight, largest)
         size = batch.score.size
-        waiting.append((batch.score, _coded(batch.labels, size, codes), weight))
+        batches_in_memory.append(
+            (batch.score, _codes_of_labels(batch.labels, size, codes), weight)
+        )
 
         if len(codes) > 3:
-            # two labels and None are expected: this says what is wrong
-            _pair(codes, positive, label)
+            # two labels and None are expected: raises the error for more
+            _label_pair(codes, positive, label)
 
-        rows_waiting += size
-        if rows_waiting >= _TOGETHER:
-            sums_of_parts.append(_add_up(waiting))
-            waiting = []
-            rows_waiting = 0
+        rows_in_memory += size
+        if rows_in_memory >= _MAX_ROWS_IN_MEMORY:
+            sums_of_parts.append(_add_up(batches_in_memory))
+            batches_in_memory = []
+            rows_in_memory = 0
 
     _columns.weighable(largest_weight)
-    if waiting:
-        sums_of_parts.append(_add_up(waiting))
+    if batches_in_memory:
+        sums_of_parts.append(_add_up(batches_in_memory))
     if not sums_of_parts:
         return Tally()
 
@@ -170,7 +184,7 @@ def weigh(
     score, *sums = all_sums
 
     if label is not None:
-        negative, positive_label = _pair(codes, positive, label)
+        negative, positive_label = _label_pair(codes, positive, label)
         positives_came_first = (
             codes.get(positive_label) == 0 or codes.get(negative) == 1
         )
@@ -191,21 +205,23 @@ def _with_classes_exchanged(sums: Sequence[Array]) -> list[Array]:
 
 
 def _add_up(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Add up the weights of batches by score and label."""
+    """Return the sums of weights of batches, by score and label."""
     scores, codes, weights = zip(*rows, strict=True)
     return weigh_scores(
         np.concatenate(scores), np.concatenate(codes), np.concatenate(weights)
     )
 
 
-def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:
-    """Return the code of each label; labels that were not met before get the next."""
+def _codes_of_labels(
+    labels: pa.Array | None, size: int, codes: dict[Any, int]
+) -> Array:
+    """Return the code of each label; a new label gets the next code, in ``codes``."""
     code = np.zeros(size, dtype=np.uint8)
-    for pile, is_in_pile in _piles(labels, size):
-        if is_in_pile.any():
-            code_of_pile = codes.setdefault(pile, len(codes) - 1)
-            # the piles are disjoint: bytes are added, without a mask to assign by
-            code += is_in_pile.view(np.uint8) * np.uint8(code_of_pile)
+    for label, has_label in _rows_by_label(labels, size):
+        if has_label.any():
+            code_of_label = codes.setdefault(label, len(codes) - 1)
+            # a row has one label: adding bytes is faster than assigning by a mask
+            code += has_label.view(np.uint8) * np.uint8(code_of_label)
 
     return code
 
@@ -215,14 +231,14 @@ def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
     weight = np.asarray(arrow_numbers(values.cast("float64", safe=False)))
     smallest = float(weight.min(initial=np.inf))
     largest = float(weight.max(initial=0.0))
-    # of a weight that is not a number, the smallest is none
+    # the smallest of weights with a NaN is NaN, which fails this comparison
     is_right = not values.null_count and smallest >= 0 and largest < np.inf
     _columns.weighed_rows(name, is_right)
 
     return weight, smallest, largest
 
 
-def _pair(labels: Iterable[Any], positive: LabelValue, label: str | None) -> Any:
+def _label_pair(labels: Iterable[Any], positive: LabelValue, label: str | None) -> Any:
     """Return the negative and the positive label."""
     present = [value for value in labels if value is not None]
     # values of different types have no order of their own
@@ -241,22 +257,24 @@ class _Batch:
     weights: pa.Array | None
 
 
-def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Batch]:
+def _batches(
+    lazy: nw.LazyFrame[Any], column_of_role: Mapping[str, str]
+) -> Iterator[_Batch]:
     """Yield the rows of a lazy frame; raise an error at the end for missing scores.
 
     At the end, so that the error tells how many they are.
     """
-    columns_by_role = by_role(lazy, wanted)
-    name = wanted["score"]
+    columns_by_role = select_by_role(lazy, column_of_role)
+    name = column_of_role["score"]
     number_not_finite = 0
     number_infinite = 0
     total = 0
 
-    bar = progress(f"counting {name}", _known_rows(columns_by_role))
+    bar = progress(f"counting {name}", _number_of_rows(columns_by_role))
     with bar as rows_done, reading() as stop_if_interrupted:
         for arrow_batch in _arrow_batches(columns_by_role.to_native()):
             stop_if_interrupted()
-            columns = {role: arrow_batch.column(role) for role in wanted}
+            columns = {role: arrow_batch.column(role) for role in column_of_role}
             score, is_not_finite = _numbers(columns["score"], name)
             total += score.size
 
@@ -280,12 +298,12 @@ def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Ba
 def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a plan of DuckDB or Polars, in batches of Arrow."""
     if hasattr(native, "to_arrow_reader"):
-        with native.to_arrow_reader(_BATCH) as reader:
+        with native.to_arrow_reader(_ROWS_PER_BATCH) as reader:
             yield from reader
         return
 
     for part in native.collect_batches(
-        chunk_size=_BATCH, maintain_order=False, engine="streaming"
+        chunk_size=_ROWS_PER_BATCH, maintain_order=False, engine="streaming"
     ):
         yield from part.to_arrow().to_batches()
 
@@ -307,8 +325,8 @@ def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
     return number, ~is_finite
 
 
-def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
-    """Yield each label value of a batch and where it stands; None is missing."""
+def _rows_by_label(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
+    """Yield each label of a batch, and which rows have it; None is missing."""
     if labels is None:
         yield None, np.ones(size, dtype=bool)
         return
@@ -324,8 +342,8 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
 
     coded = labels.dictionary_encode()
     code = arrow_numbers(coded.indices.cast("int64").fill_null(-1))
-    if len(coded.dictionary) > _MOST_LABELS:
-        first_labels = coded.dictionary.to_pylist()[:_MOST_LABELS]
+    if len(coded.dictionary) > _MAX_LABELS:
+        first_labels = coded.dictionary.to_pylist()[:_MAX_LABELS]
         _columns.label_pair(sorted(first_labels), None, "label")
 
     for place, value in enumerate([*coded.dictionary.to_pylist(), None]):
@@ -356,7 +374,7 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
 def _descending_keys(bits: Array) -> Array:
     """Return unsigned keys of floats, the highest first; twice gives the bits back."""
     keys: Array = order_keys(bits)
-    # turned over but for the sign: unsigned, they descend
+    # all bits but the sign are inverted, so the unsigned keys descend
     keys ^= np.iinfo(keys.dtype).max
     return keys
 
@@ -366,11 +384,13 @@ Piece = tuple[Array, dict[Hashable, Array]]
 
 
 class KeyCounter:
-    """How many cases of each pile showed each score, when scores come in batches?
+    """Count of cases by score and label, of scores that come in batches.
 
-    ``add`` takes finite scores, all float32 or all float64; a pile is any name, such as
-    a label. ``result`` gives the distinct scores, highest first, and the counts of each
-    pile.
+    ``add`` takes finite scores, all float32 or all float64. ``result`` returns the
+    distinct scores, highest first, and the counts of each label.
+
+    Blocks of keys are sorted in threads. A sorted block is a run; it is folded, so
+    that a key stands once with its count, where that takes less memory.
     """
 
     def __init__(self) -> None:
@@ -383,37 +403,37 @@ class KeyCounter:
         """Stop the sorting threads."""
         self._pool.shutdown(cancel_futures=True)
 
-    def add(self, score: Array, pile: Hashable) -> None:
-        """Count these cases onto a pile."""
+    def add(self, score: Array, label: Hashable) -> None:
+        """Add cases of one label."""
         self._dtype = score.dtype
-        unsigned, signed = _BITS[score.dtype]
+        unsigned, signed = _INTEGERS_OF_TYPE[score.dtype]
         without_negative_zero = score + score.dtype.type(0)
         keys = _descending_keys(without_negative_zero.view(signed)).view(unsigned)
 
         while keys.size:
-            if pile not in self._blocks:
-                self._blocks[pile] = np.empty(_BLOCK, dtype=keys.dtype), 0
+            if label not in self._blocks:
+                self._blocks[label] = np.empty(_KEYS_PER_BLOCK, dtype=keys.dtype), 0
 
-            block, used = self._blocks[pile]
-            part = keys[: block.size - used]
-            block[used : used + part.size] = part
-            self._blocks[pile] = block, used + part.size
+            block, filled = self._blocks[label]
+            part = keys[: block.size - filled]
+            block[filled : filled + part.size] = part
+            self._blocks[label] = block, filled + part.size
 
-            if used + part.size == block.size:
-                self._store(pile)
+            if filled + part.size == block.size:
+                self._store(label)
 
             keys = keys[part.size :]
 
-    def _store(self, pile: Hashable) -> None:
-        """Sort a block in the background; many folded runs become one."""
-        block, used = self._blocks.pop(pile)
-        runs = self._runs.setdefault(pile, [])
-        runs.append(self._pool.submit(_sorted_run, block[:used]))
+    def _store(self, label: Hashable) -> None:
+        """Sort a block in a thread; merge the folded runs where there are many."""
+        block, filled = self._blocks.pop(label)
+        runs = self._runs.setdefault(label, [])
+        runs.append(self._pool.submit(_sort_block, block[:filled]))
 
-        if len(runs) % _FOLDED_AT_MOST:
+        if len(runs) % _MAX_FOLDED_RUNS:
             return
 
-        # a folded run has counts; only these are small enough to be merged on the way
+        # only folded runs, those with counts, are small enough to be merged early
         folded = []
         unfolded = []
         for run in runs:
@@ -429,40 +449,40 @@ class KeyCounter:
             runs[:] = [*unfolded, merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
-        """Return the distinct scores, highest first, and the counts of each pile."""
-        for pile in list(self._blocks):
-            self._store(pile)
+        """Return the distinct scores, highest first, and the counts of each label."""
+        for label in list(self._blocks):
+            self._store(label)
 
-        runs_of_pile = {}
-        for pile, runs in self._runs.items():
-            runs_of_pile[pile] = [run.result() for run in runs]
+        runs_by_label = {}
+        for label, runs in self._runs.items():
+            runs_by_label[label] = [run.result() for run in runs]
         self._runs = {}
-        pieces = _merge_ranges(runs_of_pile, self._pool)
-        # the runs are as large as the data: gone before the columns grow
-        del runs_of_pile
+        pieces = _merge_ranges(runs_by_label, self._pool)
+        # the runs are as large as the data: freed before the columns are allocated
+        del runs_by_label
 
         ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
         score = np.empty(ends[-1])
         columns: dict[Hashable, Ints] = {}
         for _, counts in pieces:
-            for pile in counts:
-                if pile not in columns:
-                    columns[pile] = np.zeros(ends[-1], dtype=np.int64)
+            for label in counts:
+                if label not in columns:
+                    columns[label] = np.zeros(ends[-1], dtype=np.int64)
 
         def fill(piece: Piece, start: int, stop: int) -> None:
             """Write a piece into its rows of the columns."""
             keys, counts = piece
-            bits = _descending_keys(keys.view(_BITS[self._dtype][1]))
+            bits = _descending_keys(keys.view(_INTEGERS_OF_TYPE[self._dtype][1]))
             score[start:stop] = bits.view(self._dtype)
-            for pile, count in counts.items():
-                columns[pile][start:stop] = count
+            for label, count in counts.items():
+                columns[label][start:stop] = count
 
         # in parallel: most of the time goes into the first touch of new memory
         list(self._pool.map(fill, pieces, ends[:-1], ends[1:]))
         return score, columns
 
 
-def _sorted_run(block: Array) -> Run:
+def _sort_block(block: Array) -> Run:
     """Return the keys of a block in order, with counts where keys repeat."""
     block.sort()
     is_first = begins_run(block)
@@ -498,22 +518,26 @@ def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
 
 
 def _merge_ranges(
-    piles: Mapping[Hashable, list[Run]], pool: ThreadPoolExecutor
+    runs_by_label: Mapping[Hashable, list[Run]], pool: ThreadPoolExecutor
 ) -> list[Piece]:
-    """Return the merged runs of all piles, in ranges of about ``_RANGE`` keys."""
-    if not piles:
+    """Return the merged runs of all labels, in ranges of ``_KEYS_PER_RANGE`` keys."""
+    if not runs_by_label:
         return []
 
     # a 64th of the keys of a range from each run: their quantiles divide it evenly
-    sample = [keys[:: _RANGE // 64] for runs in piles.values() for keys, _ in runs]
+    sample = [
+        keys[:: _KEYS_PER_RANGE // 64]
+        for runs in runs_by_label.values()
+        for keys, _ in runs
+    ]
     edges = [None, *np.unique(np.sort(np.concatenate(sample))[64::64]), None]
 
     def merge_range(ends: tuple[Any, Any]) -> Piece:
-        """Return the keys between two ends, with the counts of each pile."""
+        """Return the keys between two ends, with the counts of each label."""
         low, high = ends
         merged = {
-            pile: _merge([_between(run, low, high) for run in runs])
-            for pile, runs in piles.items()
+            label: _merge([_between(run, low, high) for run in runs])
+            for label, runs in runs_by_label.items()
         }
         return _join(merged)
 
@@ -540,9 +564,11 @@ def _between(run: Run, low: Any, high: Any) -> Run:
     return keys[start:stop], counts
 
 
-def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
-    """Return the keys of all piles once, with the counts of each pile."""
-    keys = np.concatenate([keys_of_pile for keys_of_pile, _ in piles.values()])
+def _join(counts_by_label: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
+    """Return the keys of all labels once, with the counts of each label."""
+    keys = np.concatenate(
+        [keys_of_label for keys_of_label, _ in counts_by_label.values()]
+    )
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     is_first = begins_run(ordered)
@@ -553,12 +579,12 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
 
     columns = {}
     start = 0
-    for pile, (keys_of_pile, counts) in piles.items():
-        stop = start + keys_of_pile.size
-        # waiting pieces are as long as the answer: most counts fit into one byte
+    for label, (keys_of_label, counts) in counts_by_label.items():
+        stop = start + keys_of_label.size
+        # all pieces are in memory at once: most counts fit into one byte
         narrow_type = np.min_scalar_type(int(counts.max(initial=0)))
-        columns[pile] = np.zeros(distinct.size, dtype=narrow_type)
-        columns[pile][row[start:stop]] = counts
+        columns[label] = np.zeros(distinct.size, dtype=narrow_type)
+        columns[label][row[start:stop]] = counts
         start = stop
 
     return distinct, columns

@@ -22,7 +22,7 @@ from trueness._core.checks.words import listing
 from trueness._core.files import temporary_folder
 from trueness._core.imports import required
 from trueness._core.numbers import counted
-from trueness.data.cleaning import MISSING, THOUSANDS, TOTALS, folded, tell
+from trueness.data.cleaning import MISSING, THOUSANDS, TOTALS, normal_form, tell
 from trueness.data.engines import quoted, text_in_sql
 
 # rows from which DuckDB guesses the types of text files
@@ -497,7 +497,7 @@ def _are_two_headers(
             numeric.append(column)
 
     # a missing value in the second line makes it a case, unless the others are units
-    is_missing = [folded(field) in MISSING for field in lower]
+    is_missing = [normal_form(field) in MISSING for field in lower]
     are_units = all(
         missing or _UNIT.fullmatch(field)
         for field, missing in zip(lower, is_missing, strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks.words import described
-from trueness.data.cleaning import TOTALS, folded, tell
+from trueness.data.cleaning import TOTALS, normal_form, tell
 from trueness.data.engines import is_lazy, open_frame
 
 
@@ -55,7 +55,7 @@ def _mapping_without_total(data: Mapping[Any, Any], label: str | None) -> Any:
 def _says_total(row: Mapping[Any, Any], label: str | None) -> bool:
     """Return whether a word of a row, outside the labels, says that it is a total."""
     for name, cell in row.items():
-        if name != label and isinstance(cell, str) and folded(cell) in TOTALS:
+        if name != label and isinstance(cell, str) and normal_form(cell) in TOTALS:
             tell([f"The last row was left out: {described(cell)} is a total."])
             return True
     return False

@@ -26,7 +26,7 @@ from trueness.data.engines import (
     in_turn,
     open_frame,
     quoted,
-    with_names,
+    rename_columns,
 )
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _with_new_scores(
     # numbered columns, as an engine may read a name as an expression
     names = frame.collect_schema().names()
     numbered = [f"column_{k}" for k in range(len(names))]
-    rows = with_names(frame, numbered)
+    rows = rename_columns(frame, numbered)
     inputs = [numbered[names.index(column)] for column in inputs]
     formula = map.expression if inputs_of(map) is None else None
     if formula is not None and formula_length(formula) <= _LONGEST_EXPRESSION:
@@ -141,7 +141,7 @@ def _with_new_scores(
     else:
         rows = _join_new_scores(rows, map, inputs, "new").select([*numbered, "new"])
 
-    return with_names(rows, [*names, new_name])
+    return rename_columns(rows, [*names, new_name])
 
 
 def _expression(formula: Formula, column: str) -> nw.Expr:

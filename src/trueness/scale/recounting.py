@@ -49,7 +49,7 @@ class LazyRows(NamedTuple):
     @property
     def by_role(self) -> nw.LazyFrame[Any]:
         """Return the frame with the columns ``label`` and ``score`` alone."""
-        return engines.by_role(self.frame, self.names)
+        return engines.select_by_role(self.frame, self.names)
 
 
 class PassCounts(NamedTuple):
@@ -105,7 +105,7 @@ def open_rows(
             choices=frame.collect_schema().names(),
         )
 
-    names = engines.wanted_columns(frame, {"label": label, "score": score})
+    names = engines.columns_of_roles(frame, {"label": label, "score": score})
     return LazyRows(frame, names, positive)
 
 
