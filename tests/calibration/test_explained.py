@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -61,7 +62,21 @@ def test_interval_holds_the_value_and_narrows():
 
 
 def test_a_certain_wrong_probability_is_infinitely_bad():
-    assert nagelkerke_r2([0, 1, 1], [0.0, 0.0, 1.0]).value == -math.inf
+    estimate = nagelkerke_r2([0, 1, 1], [0.0, 0.0, 1.0])
+
+    assert (estimate.value, estimate.high) == (-math.inf, 1)
+    assert "certain and wrong" in estimate.notes[0]
+    assert not any("no variation" in note for note in estimate.notes)
+
+
+@pytest.mark.parametrize("probability", [1e-40, 1e-100, 1e-300])
+def test_nearly_certain_wrong_probabilities_do_not_overflow(probability):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimate = nagelkerke_r2([0, 1, 1, 1], [probability] * 4)
+
+    assert estimate.value < -1e50
+    assert estimate.low <= estimate.value <= estimate.high
 
 
 def test_scores_must_be_probabilities():

@@ -10,13 +10,16 @@ import numpy as np
 from trueness._core.checks import cases as _cases
 from trueness._core.records import Estimate
 from trueness.calibration.forecasts import check_probabilities
-from trueness.calibration.proper_scores import log_loss
+from trueness.calibration.proper_scores import log_loss, notes_on_infinity
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.estimates import estimate_measure
 from trueness.inference.sample import MeasuredValue
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
+
+# fourth powers of influence values, of the size exp(8 x), are below the largest float
+_LARGEST_LOSS = 80.0
 
 
 def nagelkerke_measure(counts: Tally) -> MeasuredValue:
@@ -30,8 +33,9 @@ def nagelkerke_measure(counts: Tally) -> MeasuredValue:
     prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
     entropy = -prevalence * math.log(prevalence)
     entropy -= (1 - prevalence) * math.log1p(-prevalence)
-    if math.isinf(loss.value):
-        # a probability of 0 or 1 was wrong: no case can change an infinite loss
+    if loss.value - entropy > _LARGEST_LOSS:
+        # a probability of 0 or 1 was wrong, or nearly so: the value is infinite, or its
+        # variance is larger than any float
         zeros = np.zeros(len(counts))
         return MeasuredValue(-math.inf, Influence(zeros, zeros), (-math.inf, 1.0))
 
@@ -92,4 +96,7 @@ def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
         name="Nagelkerke R²",
         measure_name="nagelkerke_r2",
     )
-    return replace(estimate, notes=(*unlabelled_notes(data), *estimate.notes))
+    notes = estimate.notes
+    if math.isinf(estimate.value):
+        notes = notes_on_infinity(data)
+    return replace(estimate, notes=(*unlabelled_notes(data), *notes))
