@@ -79,6 +79,22 @@ def test_notes_name_small_groups_and_those_below_four_fifths():
     assert "less than 2 % of the cases (tiny: 4)" in notes
 
 
+def test_a_group_of_one_case_is_named_beside_its_p_value():
+    groups = {
+        "many": Tally([1, 0], neg=[50, 900]),
+        "one": Tally([1, 0], neg=[1, 0], pos=[20, 3]),
+    }
+
+    found = trueness.compare_groups(groups, "fpr")
+
+    # Fisher's exact p-value is .054
+    assert found.pairs[0].p_value < 1e-4
+    assert any("Fewer than 5 cases" in n and "one: 1" in n for n in found.notes)
+    assert not any(
+        "Fewer than" in n for n in trueness.compare_groups(groups, "flagged_rate").notes
+    )
+
+
 def test_selection_rates_need_no_labels():
     rng = np.random.default_rng(1)
     score = rng.random(200)

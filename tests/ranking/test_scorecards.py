@@ -140,6 +140,16 @@ def test_a_decile_without_a_positive_is_as_uncertain_as_its_cases_are_few():
     assert weighted.rate_high[-1] == pytest.approx(0.2775, abs=1e-3)
 
 
+def test_few_clusters_are_named_beside_the_deciles():
+    rng = np.random.default_rng(4)
+    label = rng.random(200) < 0.4
+    score = rng.normal(size=200) + label
+
+    table = trueness.decile_table(label, score, cluster=rng.integers(0, 6, 200))
+
+    assert any("6 clusters" in note for note in table.notes)
+
+
 def test_ties_stay_together_in_the_decile_of_their_middle_rank():
     tally = trueness.Tally([3, 2, 1], pos=[2, 1, 0], neg=[0, 5, 2])
 

@@ -45,6 +45,8 @@ HIGHEST = "highest"
 _FOUR_FIFTHS = 0.8
 # 6 RCNY 5-301 (d): a category below 2 % of the data may be left out of impact ratios
 _SMALL_GROUP = 0.02
+# Wilson's interval of so few cases may miss a proportion near 0 or 1
+_FEW_CASES = 5
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,10 @@ def compare_group_metrics(
         paired=False,
         measure=metric.name,
         cases=[tally.labelled() for tally in tallies.values()],
-        notes=_notes_on_small_groups(small_groups),
+        notes=[
+            *_notes_on_small_groups(small_groups),
+            *_notes_on_few_cases(group_metrics),
+        ],
     )
     if effect != "ratio":
         return comparison
@@ -323,6 +328,21 @@ def _notes_on_small_groups(small: Mapping[str, float]) -> list[str]:
     return [
         f"Groups with less than 2 % of the cases ({named}) are not used as the "
         "reference, and their ratios are imprecise."
+    ]
+
+
+def _notes_on_few_cases(group_metrics: Mapping[str, GroupMetric]) -> list[str]:
+    """Return a note with the groups whose proportion is of very few cases."""
+    few = [
+        f"{name}: {number_of(group.proportion.sample_size)}"
+        for name, group in group_metrics.items()
+        if group.proportion is not None and group.proportion.sample_size < _FEW_CASES
+    ]
+    if not few:
+        return []
+    return [
+        f"Fewer than {_FEW_CASES} cases in the denominator ({'; '.join(few)}): these "
+        "p-values are approximate, and may be too small."
     ]
 
 

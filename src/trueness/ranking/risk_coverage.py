@@ -20,7 +20,11 @@ from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
-from trueness.inference.estimates import estimate_measure, estimate_within_rows
+from trueness.inference.estimates import (
+    estimate_measure,
+    estimate_within_rows,
+    interval_notes,
+)
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -130,7 +134,7 @@ def risk_coverage(
         ),
         threshold=cut,
         level=level,
-        notes=unlabelled_notes(data),
+        notes=(*unlabelled_notes(data), *interval_notes(data)),
     )
 
 

@@ -19,7 +19,11 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
-from trueness.inference.estimates import estimate_measure, estimate_within_rows
+from trueness.inference.estimates import (
+    estimate_measure,
+    estimate_within_rows,
+    interval_notes,
+)
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -305,7 +309,7 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
         lift=rate / counts.prevalence,
         cumulative_lift=np.cumsum(n_pos) / np.cumsum(n) / counts.prevalence,
         ks=gain - np.cumsum(n_neg) / counts.n_neg,
-        notes=notes,
+        notes=(*notes, *interval_notes(data)),
     )
 
 
