@@ -15,7 +15,7 @@ from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about as page_of_request
 from trueness.findings.request import Request, as_constraints
 from trueness.findings.slider_steps import steps
-from trueness.findings.which_is_better import fewer
+from trueness.findings.which_is_better import sample_of_panel
 from trueness.reports import render
 from trueness.reports.svg import draw
 
@@ -312,7 +312,7 @@ def test_hostile_names_never_become_markup():
 def test_of_very_many_cases_some_are_drawn_and_the_page_says_so(panel, monkeypatch):
     monkeypatch.setattr("trueness.findings.which_is_better.MOST_ROWS", 120)
     monkeypatch.setattr("trueness.findings.which_is_better.MOST_PAIRS", 1)
-    few, drawn = fewer(panel, rng=0)
+    few, drawn = sample_of_panel(panel, rng=0)
     assert few.n == 120
     assert drawn == "120 of the 500 cases, drawn at random"
     whole, some = (
@@ -643,17 +643,17 @@ def test_the_best_classifiers_are_kept():
     areas = {name: trueness.auc(label, s).value for name, s in scores.items()}
     best = sorted(areas, key=areas.get)[-subjects.MOST_MODELS :]
 
-    kept, sentence = subjects.strongest(panel, "")
+    kept, sentence = subjects.strongest_classifiers(panel, "")
 
     assert list(kept.names) == [name for name in panel.names if name in best]
     assert sentence == "the 20 of 50 scores with the highest AUC; 30 were left out"
-    assert subjects.strongest(kept, "") == (kept, "")
+    assert subjects.strongest_classifiers(kept, "") == (kept, "")
 
 
 def test_the_classifier_that_is_asked_for_is_kept():
     panel = trueness.panel(*fifty_classifiers())
 
-    kept, _ = subjects.strongest(panel, "m0")
+    kept, _ = subjects.strongest_classifiers(panel, "m0")
 
     assert "m0" in kept.names
 

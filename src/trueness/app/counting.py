@@ -276,4 +276,4 @@ def at_prevalence(counted: Counted, prevalence: float | None) -> Counted:
             page_memory=PageMemory(),
         )
 
-    return counted.page_memory.at_prevalence.once(prevalence, of_population)
+    return counted.page_memory.at_prevalence.get_or_compute(prevalence, of_population)

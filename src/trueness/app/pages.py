@@ -54,7 +54,7 @@ from trueness.findings.request import (
     goal_of_pair,
     separate_constraints,
 )
-from trueness.findings.without_labels import HOW
+from trueness.findings.without_labels import HOW_LABELS_WERE_CHOSEN
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
 from trueness.plots._matplotlib import PRINT_DPI, printed
@@ -168,7 +168,7 @@ def _environment() -> jinja2.Environment:
         "nothing": NOTHING,
         "no_labels": NO_LABELS,
         "drop": DROP,
-        "ways": HOW,
+        "ways": HOW_LABELS_WERE_CHOSEN,
         "titles": TITLES,
         "instead": WITHOUT,
         "kinds": {name: kind.title for name, kind in KINDS.items()},

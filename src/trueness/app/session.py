@@ -47,16 +47,22 @@ from trueness.findings.page import (
 from trueness.findings.records import Finding, Page
 from trueness.findings.request import REPLICATES, Request, without_column_names
 from trueness.findings.scores_alone import how_good_alone
-from trueness.findings.slider_steps import Steps, columns, every_step, met, short
+from trueness.findings.slider_steps import (
+    Steps,
+    columns,
+    constraint_holds,
+    round_for_page,
+    steps_at_every_score,
+)
 from trueness.findings.subject import (
     Subject,
+    answer_or_none,
     check_request,
-    possible,
     subject,
     tallies_of,
 )
 from trueness.findings.systems import evals_page, how_often
-from trueness.findings.where_to_cut import prevalence_meant
+from trueness.findings.where_to_cut import prevalence_of_rates
 from trueness.inference.verification import without_unlabelled_warning
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -108,7 +114,7 @@ def _half_width(counted: Counted) -> float:
         rounded = float(f"{(area.high - area.low) / 3:.1g}")
         return float(np.clip(rounded, 0.001, 0.2))
 
-    return counted.page_memory.half_width.once(None, third_of_interval)
+    return counted.page_memory.half_width.get_or_compute(None, third_of_interval)
 
 
 def findings(counted: Counted, address: Address, quick: bool = False) -> Subject:
@@ -128,7 +134,7 @@ def findings(counted: Counted, address: Address, quick: bool = False) -> Subject
         )
 
     key = SubjectKey(address.request_text, quick)
-    asked_of = counted.page_memory.subjects.once(key, put_together)
+    asked_of = counted.page_memory.subjects.get_or_compute(key, put_together)
     if quick:  # bands that are there already are not taken away
         request = asked_of.request
         counted.memory.reuse_bands(
@@ -185,7 +191,7 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
             sections[key] = known.get(depends(address, key))
         else:
             work_out = partial(_section_if_possible, counted, address, key)
-            sections[key] = known.once(depends(address, key), work_out)
+            sections[key] = known.get_or_compute(depends(address, key), work_out)
 
     headline, lead = opening(subject, sections)
 
@@ -205,7 +211,7 @@ def _section_if_possible(
 ) -> Finding | None:
     """Work out a section; None where it says itself why there is none."""
     try:
-        return possible(lambda: QUESTIONS[key](findings(counted, address)))
+        return answer_or_none(lambda: QUESTIONS[key](findings(counted, address)))
     except InputError:
         return None
 
@@ -275,7 +281,7 @@ def operating(
     slider = {
         "models": models,
         "constraints": [repr(constraint) for constraint in subject.request.constraints],
-        "prevalence": prevalence_meant(subject),
+        "prevalence": prevalence_of_rates(subject),
         "now": look_up(counted, address, 0, models[0]["start"])["values"],
     }
 
@@ -284,8 +290,8 @@ def operating(
 
 def _steps(counted: Counted, model: Model) -> Steps:
     """Return every distinct score of a classifier as a step."""
-    return counted.page_memory.every_step.once(
-        model.key, lambda: every_step(model.tally, model.name)
+    return counted.page_memory.every_step.get_or_compute(
+        model.key, lambda: steps_at_every_score(model.tally, model.name)
     )
 
 
@@ -304,17 +310,17 @@ def look_up(
     threshold = None
     if place == steps.at_or_above(model.point.threshold):
         threshold = model.point.threshold
-    step = steps.pick(place, threshold)
+    step = steps.single_step(place, threshold)
 
     probability = _probability(counted, subject, model, step.threshold)
     values = {}
     numbers = columns(step, subject.request.costs, probability)
     for name, of_step in numbers.items():
-        values[name] = short(name, of_step)[0]
+        values[name] = round_for_page(name, of_step)[0]
 
     meets = []
     for constraint in subject.request.constraints:
-        meets.append(bool(met(constraint, step.confusion)[0]))
+        meets.append(bool(constraint_holds(constraint, step.confusion)[0]))
 
     return {"values": values, "meets": meets, "at": place}
 
@@ -342,7 +348,7 @@ def rates(
 ) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
     """Return the true rate of each system, its counts, and how the systems compare."""
     labelled = address.data.verdicts.labelled
-    groups: Mapping[Any, Any] = counted.groups or {nogold.ALL: counted.data}
+    groups: Mapping[Any, Any] = counted.groups or {nogold.ONLY_SYSTEM: counted.data}
     panels = {str(system): panel for system, panel in groups.items()}
     rate_of = rates_of(panels, labelled, address.analysis_options.level, SEED)
     comparison = compared_of(
@@ -370,7 +376,7 @@ def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
 
     if address.kind == "judges":
         rate_of, panels, comparison = rates(counted, address)
-        return nogold.judged(rate_of, panels, comparison, source=source)
+        return nogold.judges_page(rate_of, panels, comparison, source=source)
 
     if address.kind == "systems":  # how often each passes, and which rank it can have
         return evals_page(how_often(counted.data, level=level), source)

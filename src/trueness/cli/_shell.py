@@ -52,7 +52,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.data.files import meant_by
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
-from trueness.findings.records import MOST, Finding, Page, Table
+from trueness.findings.records import MAX_NAME_LETTERS, Finding, Page, Table
 
 if TYPE_CHECKING:
     import pyarrow
@@ -279,7 +279,7 @@ def each_group(
 
 
 def _head(grid: Table) -> list[str]:
-    return [shown(name, MOST) for name in grid.head]
+    return [shown(name, MAX_NAME_LETTERS) for name in grid.head]
 
 
 def _fitting(grid: Table, width: int) -> list[Grid]:

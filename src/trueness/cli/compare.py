@@ -35,7 +35,7 @@ from trueness.findings.metric_pairs import (
     better_by_metric,
 )
 from trueness.findings.records import Finding
-from trueness.findings.scores_alone import combined_alone
+from trueness.findings.scores_alone import combine_without_labels
 from trueness.findings.subject import Subject, subject
 from trueness.findings.which_is_better import (
     better_together,
@@ -297,7 +297,7 @@ def _combine_without_labels(
     with progress("Counting", unit=""):
         panel = count_panel(data)
 
-    finding, combiner = combined_alone(panel, method, data.request.level)
+    finding, combiner = combine_without_labels(panel, method, data.request.level)
     shell.save_fitted(combiner, save)
     if output is not None:
         write_scored_rows(data.source, combiner, list(panel.names), column, output)

@@ -37,7 +37,7 @@ from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.request import Request
-from trueness.findings.without_labels import ALL, judged, pass_rates
+from trueness.findings.without_labels import ONLY_SYSTEM, judges_page, pass_rates
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import RateComparison, compare_prevalence
@@ -475,7 +475,7 @@ def judge_command(
         panel = count_panel(data)
         systems = count_panel(data, by=True) if data.request.by else {}
 
-    panels = {str(name): part for name, part in systems.items()} or {ALL: panel}
+    panels = {str(name): part for name, part in systems.items()} or {ONLY_SYSTEM: panel}
 
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
@@ -486,7 +486,7 @@ def judge_command(
         }
 
     if output is not None:
-        page = judged(rates, panels, compared, source=source.name)
+        page = judges_page(rates, panels, compared, source=source.name)
         shell.write_report(page, output)
 
     return shell.answered(

@@ -16,7 +16,7 @@ from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
 from trueness.data.data_tables import DataTable
 from trueness.data.named_roles import READING_NAMES, column_called, find_readings
-from trueness.findings.systems import compared_by_readers
+from trueness.findings.systems import reader_study_finding
 from trueness.readers.covariances import COVARIANCES
 
 
@@ -158,7 +158,7 @@ def readers_command(
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
 
     return shell.answered(
-        compared_by_readers(study),
+        reader_study_finding(study),
         about=shell.about(data, cases),
         chart=lambda: trueness.plots.reader_results.figure_data(study),
     )

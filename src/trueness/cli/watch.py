@@ -21,7 +21,7 @@ from trueness.data.column_roles import one_score
 from trueness.data.frames import panel, tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.request import Request
-from trueness.findings.trust import still_good
+from trueness.findings.trust import watch_finding
 from trueness.monitoring.detectors import KINDS
 from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
@@ -250,7 +250,7 @@ def watch_command(
         watch.save(state)
 
     return answered(
-        still_good(watch, cases_note(counts), watch.looks > batches_before),
+        watch_finding(watch, cases_note(counts), watch.looks > batches_before),
         chart=lambda: trueness.plots.watch_history.figure_data(watch),
         about=about(FileData(source, request, source.rows), counts),
         code=ALARM if watch.alarm else 0,

@@ -56,7 +56,7 @@ def guarantee_for(
     rng: Seed,
 ) -> GuaranteedThreshold:
     """Find the threshold whose constraints hold with a confidence."""
-    guaranteed: GuaranteedThreshold = guaranteed_threshold(
+    guarantee: GuaranteedThreshold = guaranteed_threshold(
         tally,
         constraints,
         maximize=goal and goal.maximize,
@@ -65,23 +65,23 @@ def guarantee_for(
         rng=rng,
     )
 
-    return guaranteed
+    return guarantee
 
 
-def point_of_guarantee(tally: Tally, guaranteed: GuaranteedThreshold) -> OperatingPoint:
+def point_of_guarantee(tally: Tally, guarantee: GuaranteedThreshold) -> OperatingPoint:
     """Return a guaranteed threshold as a point that a page can show."""
     return OperatingPoint(
-        threshold=guaranteed.threshold,
-        score_range=guaranteed.score_range,
+        threshold=guarantee.threshold,
+        score_range=guarantee.score_range,
         value=math.nan,
-        confusion=confusion(tally, guaranteed.threshold),
-        score_ranges=(guaranteed.score_range,),
+        confusion=confusion(tally, guarantee.threshold),
+        score_ranges=(guarantee.score_range,),
         binding=(),
         objective="guaranteed",
-        method=guaranteed.method,
-        constraints={proof.constraint: proof.value for proof in guaranteed.proofs},
+        method=guarantee.method,
+        constraints={proof.constraint: proof.value for proof in guarantee.proofs},
         prevalence=tally.prevalence,
-        notes=guaranteed.notes,
+        notes=guarantee.notes,
     )
 
 

@@ -33,7 +33,7 @@ from trueness.findings.cut_answers import (
     validation_notes,
     zones_table,
 )
-from trueness.findings.how_good import turned
+from trueness.findings.how_good import reversed_notes
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Finding,
@@ -46,10 +46,10 @@ from trueness.findings.request import SWEEP, Request, ThresholdGoal
 from trueness.findings.scores_alone import flagged_rate
 from trueness.findings.subject import (
     UNNAMED,
+    answer_or_none,
     best_for,
     cut_of,
     has_no_labels,
-    possible,
 )
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import constraints as read_constraints
@@ -84,7 +84,7 @@ def find_cut(
     _check_request(request)
 
     if has_no_labels(t):
-        return _without_labels(t, request)
+        return _threshold_without_labels(t, request)
 
     if request.auc is not None:
         raise InputError(
@@ -105,7 +105,7 @@ def find_cut(
     if request.for_groups:
         return _threshold_for_each_group(t, groups or {}, request)
     if request.guarantee is not None:
-        return _with_guarantee(t, request, request.guarantee)
+        return _threshold_with_guarantee(t, request, request.guarantee)
     if request.pair_goal is None:
         return _best_for_all_cases(t, request)
     return _two_thresholds(t, request, name)
@@ -168,7 +168,7 @@ def _check_request(request: Request) -> None:
 def _best_for_all_cases(t: Tally, request: Request) -> CutFinding:
     """Return the best threshold, one for all cases."""
     point = best_for(t, request.goal_as_stated, request.prevalences, request.method)
-    validation = _validated_choice(t, request)
+    validation = _validation_of_choice(t, request)
     if validation is not None:
         # with constraints another one, which is expected to keep them on new cases
         point = validation.choice
@@ -204,7 +204,7 @@ def _best_for_all_cases(t: Tally, request: Request) -> CutFinding:
         notes=[
             *notes,
             *as_notes(certificate_sentences(point)),
-            *turned("The score", auc(t, level=request.level)),
+            *reversed_notes("The score", auc(t, level=request.level)),
             *prevalence_notes(t),
         ],
     )
@@ -217,10 +217,10 @@ def _fields_of_validation(validation: Validation | None) -> dict[str, Any] | Non
     return fields_of(validation, *VALIDATION_FIELDS)
 
 
-def _without_labels(t: Tally, request: Request) -> CutFinding:
+def _threshold_without_labels(t: Tally, request: Request) -> CutFinding:
     """Return a threshold by capacity, or by a known AUC and prevalence; else refuse."""
     if request.at is not None:
-        return _flagged_at(t, request)
+        return _cases_flagged_at(t, request)
 
     goal = request.goal_as_stated
     if request.maximize is None and request.minimize is None:
@@ -299,7 +299,7 @@ def _asks_for_capacity(goal: ThresholdGoal) -> bool:
     return bool(constraints) and parts <= BY_CAPACITY
 
 
-def _flagged_at(t: Tally, request: Request) -> CutFinding:
+def _cases_flagged_at(t: Tally, request: Request) -> CutFinding:
     """Return how many cases a given threshold flags; nothing else is known."""
     _, threshold = rule_of(request.at).cuts()
     proportion = flagged_rate(t, threshold, request.level)
@@ -321,7 +321,7 @@ def _flagged_at(t: Tally, request: Request) -> CutFinding:
     )
 
 
-def _validated_choice(t: Tally, request: Request) -> Validation | None:
+def _validation_of_choice(t: Tally, request: Request) -> Validation | None:
     """Return the validation of one threshold, where that is possible.
 
     With constraints it is always done, since they are to hold on new cases. A program
@@ -338,7 +338,7 @@ def _validated_choice(t: Tally, request: Request) -> Validation | None:
         return validate()
     if not goal.subject_to or not (t.n_pos and t.n_neg):
         return None
-    return possible(validate)
+    return answer_or_none(validate)
 
 
 def _validate_if_requested(
@@ -373,8 +373,8 @@ def _at_given_threshold(
     if rule.groups:
         data = {group: groups[group] for group in groups if group in rule.groups}
 
-    evaluated = cast("AtThreshold", at_threshold(data, rule, level=request.level))
-    tables = [matrix_table(evaluated.confusion), metrics_table(evaluated.metrics)]
+    evaluation = cast("AtThreshold", at_threshold(data, rule, level=request.level))
+    tables = [matrix_table(evaluation.confusion), metrics_table(evaluation.metrics)]
     if rule.groups:
         rows = [(group, numbers.cut_text(rule.cuts(group)[1])) for group in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
@@ -384,34 +384,36 @@ def _at_given_threshold(
         prevalence = t.prevalence
 
     code = "flagging" if isinstance(request.at, float) else "by rule"
-    cut = numbers.cut_text(evaluated.threshold)
+    cut = numbers.cut_text(evaluation.threshold)
     return answer_about_cut(
-        evaluated,
+        evaluation,
         t,
         {
-            "threshold": evaluated.threshold,
+            "threshold": evaluation.threshold,
             "prevalence": prevalence,
             "method": "given",
-            "estimates": evaluated.metrics,
-            "confusion": evaluated.confusion,
-            "notes": evaluated.notes,
+            "estimates": evaluation.metrics,
+            "confusion": evaluation.confusion,
+            "notes": evaluation.notes,
         },
         answer=[note(code, cut=cut, rule=repr(rule))],
         tables=tables,
         notes=[
             note("intervals", level=request.level),
             note("given beforehand"),
-            *note_if(rule.defers, "decided", share=evaluated.metrics.get("defer")),
+            *note_if(rule.defers, "decided", share=evaluation.metrics.get("defer")),
             *prevalence_notes(t),
-            *as_notes(evaluated.notes),
+            *as_notes(evaluation.notes),
         ],
     )
 
 
-def _with_guarantee(t: Tally, request: Request, confidence: float) -> CutFinding:
+def _threshold_with_guarantee(
+    t: Tally, request: Request, confidence: float
+) -> CutFinding:
     """Return one threshold, or two, whose constraints hold with a confidence."""
     two_thresholds = asks_for_two_cuts(request.subject_to)
-    guaranteed = guarantee_for(
+    guarantee = guarantee_for(
         t,
         ThresholdGoal(
             None if two_thresholds else request.maximize,
@@ -423,12 +425,12 @@ def _with_guarantee(t: Tally, request: Request, confidence: float) -> CutFinding
         rng=request.rng,
     )
     if two_thresholds:
-        return _two_with_guarantee(t, guaranteed)
+        return _two_with_guarantee(t, guarantee)
 
     # a guarantee is about the cases as they were drawn
     as_drawn = t.without_design()
-    evaluated = at_threshold(as_drawn, guaranteed.threshold, level=request.level)
-    counts = confusion(t, guaranteed.threshold)
+    evaluation = at_threshold(as_drawn, guarantee.threshold, level=request.level)
+    counts = confusion(t, guarantee.threshold)
 
     objective = None
     if request.maximize is not None:
@@ -437,48 +439,48 @@ def _with_guarantee(t: Tally, request: Request, confidence: float) -> CutFinding
         objective = f"minimize {request.minimize}"
 
     return answer_about_cut(
-        guaranteed,
+        guarantee,
         t,
         {
-            **fields_of(guaranteed, "threshold", "score_range", "method", "notes"),
+            **fields_of(guarantee, "threshold", "score_range", "method", "notes"),
             "prevalence": t.prevalence,
-            "guarantee": fields_of(guaranteed, "level", "proofs"),
+            "guarantee": fields_of(guarantee, "level", "proofs"),
             "objective": objective,
             "constraints": {
-                proof.constraint.split()[0]: proof.value for proof in guaranteed.proofs
+                proof.constraint.split()[0]: proof.value for proof in guarantee.proofs
             },
             "binding": [],
-            "score_ranges": [guaranteed.score_range],
+            "score_ranges": [guarantee.score_range],
             "confusion": counts,
-            "estimates": evaluated.metrics,
+            "estimates": evaluation.metrics,
         },
         answer=[
-            note("flag a score", cut=numbers.cut_text(guaranteed.threshold)),
-            *promise_notes(guaranteed),
-            *map(proof_note, guaranteed.proofs),
+            note("flag a score", cut=numbers.cut_text(guarantee.threshold)),
+            *promise_notes(guarantee),
+            *map(proof_note, guarantee.proofs),
         ],
-        tables=[matrix_table(counts), metrics_table(evaluated.metrics)],
-        notes=[note("two-sided", level=request.level), *as_notes(guaranteed.notes)],
+        tables=[matrix_table(counts), metrics_table(evaluation.metrics)],
+        notes=[note("two-sided", level=request.level), *as_notes(guarantee.notes)],
     )
 
 
-def _two_with_guarantee(t: Tally, guaranteed: GuaranteedThreshold) -> CutFinding:
+def _two_with_guarantee(t: Tally, guarantee: GuaranteedThreshold) -> CutFinding:
     """Return the answer about two thresholds whose constraints are guaranteed."""
     return answer_about_cut(
-        guaranteed,
+        guarantee,
         t,
         {
             "prevalence": t.prevalence,
-            "notes": guaranteed.notes,
-            "guarantee": fields_of(guaranteed, "level", "proofs"),
+            "notes": guarantee.notes,
+            "guarantee": fields_of(guarantee, "level", "proofs"),
             "constraints": {
-                proof.constraint: proof.value for proof in guaranteed.proofs
+                proof.constraint: proof.value for proof in guarantee.proofs
             },
             "method": "guaranteed pair of thresholds",
-            "zones": guaranteed.to_dict(),
+            "zones": guarantee.to_dict(),
         },
-        answer=as_notes([sentences.guaranteed_zone_sentence(guaranteed)]),
-        tables=[zones_table(guaranteed)],
+        answer=as_notes([sentences.guaranteed_zone_sentence(guarantee)]),
+        tables=[zones_table(guarantee)],
     )
 
 
@@ -608,9 +610,9 @@ def with_groups(
     return in_groups(of_all_cases, numbers_of_groups, by_group)
 
 
-def _row_of_group(name: str, of_group: Finding | None) -> tuple[Any, ...]:
+def _row_of_group(name: str, answer_in_group: Finding | None) -> tuple[Any, ...]:
     """Return the threshold of a group, and what it does there; None if unknown."""
-    values = of_group.numbers if of_group else {}
+    values = answer_in_group.numbers if answer_in_group else {}
     counts = values.get("confusion")
     if counts is None:
         return name, None, None, None, None, None

@@ -67,7 +67,7 @@ def answer_about_cut(
             name: estimate.value for name, estimate in estimates.items()
         }
 
-    answered = finding(
+    finding_on_cut = finding(
         key,
         all_values,
         answer=(cases_note(t), *answer),
@@ -76,7 +76,7 @@ def answer_about_cut(
         figures=figures,
     )
 
-    return answered, choice
+    return finding_on_cut, choice
 
 
 # tables
@@ -222,11 +222,11 @@ def certificate_sentences(point: OperatingPoint) -> list[str]:
     ]
 
 
-def promise_notes(guaranteed: GuaranteedThreshold | None) -> tuple[Note, ...]:
+def promise_notes(guarantee: GuaranteedThreshold | None) -> tuple[Note, ...]:
     """Return what is guaranteed, if anything is."""
-    if guaranteed is None:
+    if guarantee is None:
         return ()
-    return (note("promise", level=guaranteed.level, constraint=guaranteed.constraint),)
+    return (note("promise", level=guarantee.level, constraint=guarantee.constraint),)
 
 
 def proof_note(proof: Proof) -> Note:

@@ -125,11 +125,11 @@ def how_good_are_tests(
             *(_group_tables(by_group, subject.by) if by_group else ()),
         ),
         figures=_figures(measures),
-        title_values={"how": _how(method)},
+        title_values={"how": _interval_method(method)},
     )
 
 
-def _how(method: str) -> str:
+def _interval_method(method: str) -> str:
     """Name the methods behind the intervals."""
     if method == WILSON_METHOD:
         return "Proportions: Wilson's interval (1927)."
@@ -140,10 +140,10 @@ def _measures_by_group(
     subject: subjects.Subject, name: str, level: float, method: str
 ) -> dict[str, TestMeasures]:
     """Return the measures of one test in each group that has cases of both classes."""
-    parts = subjects.named_groups(subject, name, each_column=True)
+    tallies = subjects.named_groups(subject, name, each_column=True)
     return {
         group: test_measures(tally, level, method)
-        for group, tally in parts.items()
+        for group, tally in tallies.items()
         if tally.n_pos and tally.n_neg
     }
 
@@ -166,10 +166,10 @@ def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
         )
 
     ((name, row),) = measures.items()
-    who = "The test" if name == subjects.UNNAMED else shown(name)
+    test_name = "The test" if name == subjects.UNNAMED else shown(name)
     first = note(
         "one test",
-        name=who,
+        name=test_name,
         sensitivity=row["sensitivity"],
         specificity=row["specificity"],
     )
@@ -198,7 +198,7 @@ def _notes(
     return (
         note("intervals", level=subject.request.level),
         *note_if(copies, "like labels", names=copies),
-        *subject.alike,
+        *subject.cluster_notes,
         *as_notes(interval_notes(tally)),
         *as_notes(unlabelled_notes(tally)),
         *note_if(
@@ -285,7 +285,7 @@ def which_test_is_better(
     assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
     level = subject.request.level
     metric_of_measure = {metric: metric} if metric else COMPARED
-    compared = {
+    comparisons = {
         measure: compare_metric(panel, name_of_metric, level=level)
         for measure, name_of_metric in metric_of_measure.items()
     }
@@ -294,7 +294,7 @@ def which_test_is_better(
     values = {}
     pairs = {}
     notes_on_comparisons: list[str] = []
-    for measure, comparison in compared.items():
+    for measure, comparison in comparisons.items():
         values[measure] = dict(zip(comparison.names, comparison.values, strict=True))
         pairs[measure] = comparison.pairs
         notes_on_comparisons += comparison.notes
@@ -304,7 +304,7 @@ def which_test_is_better(
             rows.append((measure, names, pair.shown, *p_values))
 
     rows_of_tests = [
-        (name, *(_estimate_of(comparison, name) for comparison in compared.values()))
+        (name, *(_estimate_of(comparison, name) for comparison in comparisons.values()))
         for name in panel.names
     ]
     head = ("measure", "pair", "difference", "p-value", "adjusted (Holm)")
@@ -313,17 +313,17 @@ def which_test_is_better(
         "test pairs",
         {"measures": values, "pairs": pairs},
         key="comparison",
-        answer=(cases_note, *_verdicts(compared, level)),
+        answer=(cases_note, *_verdicts(comparisons, level)),
         notes=(
             note("intervals", level=level),
-            *subject.alike,
+            *subject.cluster_notes,
             *as_notes(notes_on_comparisons),
         ),
         tables=(
-            table("Each test", ("test", *compared), rows_of_tests),
+            table("Each test", ("test", *comparisons), rows_of_tests),
             table("Differences on the same cases", head, rows),
         ),
-        figures=_difference_figures(compared),
+        figures=_difference_figures(comparisons),
     )
 
 
@@ -332,10 +332,10 @@ def _estimate_of(comparison: Comparison, name: str) -> Estimate:
     return dict(zip(comparison.names, comparison.values, strict=True))[name]
 
 
-def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
+def _verdicts(comparisons: Mapping[str, Comparison], level: float) -> list[Note]:
     """Say of the first pair of tests which one is better, by each measure."""
     notes = []
-    for measure, comparison in compared.items():
+    for measure, comparison in comparisons.items():
         pair = min(comparison.pairs, key=lambda p: p.p_adjusted)
         several = len(comparison.pairs)
         difference = pair.difference.value
@@ -361,15 +361,15 @@ def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
     return notes
 
 
-def _difference_figures(compared: Mapping[str, Comparison]) -> tuple[Figure, ...]:
+def _difference_figures(comparisons: Mapping[str, Comparison]) -> tuple[Figure, ...]:
     """Return one figure of the differences of all pairs, by measure."""
     rows = {
         f"{measure}: {shown(pair.first)} {MINUS} {shown(pair.second)}": pair.difference
-        for measure, comparison in compared.items()
+        for measure, comparison in comparisons.items()
         for pair in comparison.pairs
     }
-    drawn = intervals("Differences", "difference", rows, zero=0.0)
-    return (Figure(drawn, "Differences", of="pair"),)
+    forest = intervals("Differences", "difference", rows, zero=0.0)
+    return (Figure(forest, "Differences", of="pair"),)
 
 
 def test_in_short(measures: TestMeasures, name: str) -> Note:

@@ -33,7 +33,7 @@ from trueness.findings.diagnostic_tests import (
     table_of,
     test_measures,
 )
-from trueness.findings.memory import Measured, ScoreAtLevel, could_be_probabilities
+from trueness.findings.memory import ScoreAtLevel, ScoreMeasures, could_be_probabilities
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.request import Request
@@ -61,8 +61,8 @@ CODES_OF_MISSING = frozenset(
     {-1.0, -9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0}
 )
 MOST_READINGS = 11  # values of a scale, such as 0 to 10
-FEW = 50  # positives or negatives below which every rate is imprecise
-_AT = ("flagged_rate", "recall", "fpr", "precision")
+MIN_CASES_OF_CLASS = 50  # positives or negatives below which every rate is imprecise
+_RATES_OF_GROUPS = ("flagged_rate", "recall", "fpr", "precision")
 
 
 @of_counts
@@ -112,8 +112,8 @@ def evaluate(
         data = data.verdicts
 
     if not isinstance(data, Mapping):
-        named = {name: data} if isinstance(data, Tally) and name else data
-        subject = subjects.subject(named, request)
+        named_data = {name: data} if isinstance(data, Tally) and name else data
+        subject = subjects.subject(named_data, request)
         return replace(how_good(subject, method=method), _subject=subject)
 
     if not data:
@@ -153,29 +153,31 @@ def how_good(
     scores, tests = _scores_and_tests(subject)
     both_classes(next(iter(scores.values())), "evaluate")
 
-    measured = _measure_each(subject, scores)
+    measures_by_score = _measure_each(subject, scores)
     measured_tests = {}
     for name, tally in tests.items():
         measured_tests[name] = test_measures(tally, subject.request.level, method)
 
-    by_group: dict[str, dict[str, Measured]] = {}
+    by_group: dict[str, dict[str, ScoreMeasures]] = {}
     if subject.groups:
-        by_group = _measures_by_group(subject, measured)
-    at_cut = _measures_at_cut(subject, {name: scores[name] for name in measured})
+        by_group = _measures_by_group(subject, measures_by_score)
+    evaluations = _measures_at_cut(
+        subject, {name: scores[name] for name in measures_by_score}
+    )
     numbers_at_cut = {}
-    for name, evaluated in at_cut.items():
+    for name, evaluated in evaluations.items():
         numbers_at_cut[name] = fields_of(evaluated, "threshold", "confusion", "metrics")
 
-    notes = [*_notes(subject, scores, measured, by_group, at_cut)]
-    tables = [*_tables(subject, measured, by_group, at_cut)]
+    notes = [*_notes(subject, scores, measures_by_score, by_group, evaluations)]
+    tables = [*_tables(subject, measures_by_score, by_group, evaluations)]
     if tests:
         notes.append(note("tests and scores", names=[shown(name) for name in tests]))
 
-    impact = _impact_at_threshold(subject, measured)
+    impact = _impact_at_threshold(subject, measures_by_score)
     sentences_on_impact: list[str] = []
-    for compared in impact.values():
-        sentences_on_impact += compared.notes
-        for impact_table in _impact_table(compared):
+    for comparison in impact.values():
+        sentences_on_impact += comparison.notes
+        for impact_table in _impact_table(comparison):
             tables.append(replace(impact_table, brief=True))
     notes += as_notes(sentences_on_impact)
 
@@ -185,7 +187,7 @@ def how_good(
     return finding(
         "ranking",
         {
-            "scores": measured,
+            "scores": measures_by_score,
             "groups": by_group,
             "multiclass_auc": joint_auc,
             "tests": measured_tests,
@@ -198,7 +200,7 @@ def how_good(
         ),
         notes=tuple(notes),
         tables=tuple(tables),
-        figures=_forests({shown(name): row for name, row in measured.items()}),
+        figures=_forests({shown(name): row for name, row in measures_by_score.items()}),
     )
 
 
@@ -222,24 +224,24 @@ def _scores_and_tests(
 
 def _measure_each(
     subject: subjects.Subject, tallies: Mapping[str, Tally]
-) -> dict[str, Measured]:
+) -> dict[str, ScoreMeasures]:
     """Measure each score, the best one first; classes stay in their order."""
-    measured: dict[str, Measured] = {}
+    measures_by_score: dict[str, ScoreMeasures] = {}
     for name in steps(tallies, "Measuring", len(tallies)):
-        measured[name] = subject.memory.measures.once(
+        measures_by_score[name] = subject.memory.measures.get_or_compute(
             ScoreAtLevel(name, subject.request.level),
             partial(measures, subject, name, tallies[name]),
         )
 
     if subject.request.classes:
-        return measured
+        return measures_by_score
 
     def area_of(name: str) -> float:
-        area = measured[name]["auc"]
+        area = measures_by_score[name]["auc"]
         return area.value if area else -1.0
 
-    best_first = sorted(measured, key=area_of, reverse=True)
-    return {name: measured[name] for name in best_first}
+    best_first = sorted(measures_by_score, key=area_of, reverse=True)
+    return {name: measures_by_score[name] for name in best_first}
 
 
 def _measures_at_cut(
@@ -276,23 +278,23 @@ def _impact_at_threshold(
     impact = {}
     for name in names:
         groups = subjects.named_groups(subject, name)
-        compared = impact_of_groups(groups, subject.request.at, subject.request.level)
-        if compared is not None:
-            impact[name] = compared
+        comparison = impact_of_groups(groups, subject.request.at, subject.request.level)
+        if comparison is not None:
+            impact[name] = comparison
 
     return impact
 
 
 def _measures_by_group(
     subject: subjects.Subject, names: Iterable[str]
-) -> dict[str, dict[str, Measured]]:
+) -> dict[str, dict[str, ScoreMeasures]]:
     """Return the numbers of each score in each group."""
-    alone = subjects.subject(subject.data, Request(level=subject.request.level))
+    subject_alone = subjects.subject(subject.data, Request(level=subject.request.level))
     by_group = {}
     for name in names:
         tallies = subjects.named_groups(subject, name, each_column=True)
         by_group[name] = {
-            group: measures(alone, f"{name} in {group}", tally)
+            group: measures(subject_alone, f"{name} in {group}", tally)
             for group, tally in tallies.items()
         }
 
@@ -302,21 +304,21 @@ def _measures_by_group(
 def _notes(
     subject: subjects.Subject,
     tallies: Mapping[str, Tally],
-    measured: Mapping[str, Measured],
-    by_group: Mapping[str, Mapping[str, Measured]],
-    at_cut: Mapping[str, AtThreshold],
+    measures_by_score: Mapping[str, ScoreMeasures],
+    by_group: Mapping[str, Mapping[str, ScoreMeasures]],
+    evaluations: Mapping[str, AtThreshold],
 ) -> tuple[Note, ...]:
     """Say what to keep in mind, warn of a reversed score, and repeat the warnings."""
     first_tally = next(iter(tallies.values()))
-    cuts = {write_number(evaluated.threshold) for evaluated in at_cut.values()}
+    cuts = {write_number(evaluated.threshold) for evaluated in evaluations.values()}
     notes = [
-        *note_if(at_cut, "at", cut=" ".join(cuts)),
+        *note_if(evaluations, "at", cut=" ".join(cuts)),
         note("intervals", level=subject.request.level),
-        *exact_within(measured),
+        *bounds_notes(measures_by_score),
     ]
 
     # what is unusual about the data
-    copies = _like_labels(tallies, measured)
+    copies = _possible_copies_of_labels(tallies, measures_by_score)
     notes += note_if(copies, "like labels", names=copies)
     sizes = [
         f"{shown(name)} {number_of(counted.n)}" for name, counted in tallies.items()
@@ -325,21 +327,21 @@ def _notes(
     notes += note_if(sizes_differ, "scored cases", each=listed(sizes))
 
     # what could not be measured
-    prevalence_unknown = no_share(first_tally)
-    are_readings = _are_readings(subject, measured)
-    lacks_brier = any(row["brier"] is None for row in measured.values())
+    prevalence_unknown = prevalence_is_unknown(first_tally)
+    are_readings = _are_readings(subject, measures_by_score)
+    lacks_brier = any(row["brier"] is None for row in measures_by_score.values())
     if lacks_brier and not prevalence_unknown and not are_readings:
         notes.append(note("no brier"))
 
     notes += note_if(are_readings, "readings")
     notes += note_if(_a_group_lacks_a_class(by_group), "one class")
 
-    notes += subject.alike
-    notes += _notes_of_estimates(measured)
-    for name, row in measured.items():
-        notes += doubt(name, row["auc"])
+    notes += subject.cluster_notes
+    notes += _notes_of_estimates(measures_by_score)
+    for name, row in measures_by_score.items():
+        notes += weak_auc_notes(name, row["auc"])
     for name, tally in tallies.items():
-        notes += like_missing(name, tally)
+        notes += missing_code_notes(name, tally)
 
     # which prevalence the values are about
     prevalence = first_tally.design.prevalence
@@ -353,7 +355,7 @@ def _notes(
 
 
 def _a_group_lacks_a_class(
-    by_group: Mapping[str, Mapping[str, Measured]],
+    by_group: Mapping[str, Mapping[str, ScoreMeasures]],
 ) -> bool:
     """Return whether a group has cases of one class only, and so no AUC."""
     for measures_of_groups in by_group.values():
@@ -362,10 +364,12 @@ def _a_group_lacks_a_class(
     return False
 
 
-def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
+def _notes_of_estimates(
+    measures_by_score: Mapping[str, ScoreMeasures],
+) -> tuple[Note, ...]:
     """Repeat what estimates say, each once, with the scores of which it is said."""
     scores_of_text: dict[str, list[str]] = {}
-    for name, row in measured.items():
+    for name, row in measures_by_score.items():
         texts = [
             text for estimate in row.values() for text in getattr(estimate, "notes", ())
         ]
@@ -375,22 +379,24 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
     scores_of_text.pop(REVERSED, None)  # it has a note of its own
 
     return as_notes(
-        text if len(names) == len(measured) else f"{listed(names)}: {text}"
+        text if len(names) == len(measures_by_score) else f"{listed(names)}: {text}"
         for text, names in scores_of_text.items()
     )
 
 
 def _tables(
     subject: subjects.Subject,
-    measured: Mapping[str, Measured],
-    by_group: Mapping[str, Mapping[str, Measured]],
-    at_cut: Mapping[str, AtThreshold],
+    measures_by_score: Mapping[str, ScoreMeasures],
+    by_group: Mapping[str, Mapping[str, ScoreMeasures]],
+    evaluations: Mapping[str, AtThreshold],
 ) -> tuple[Table, ...]:
     """Return the measures of all cases, of each group, and at the threshold in use."""
     kind = "class" if subject.request.classes else "score"
-    keys = _measures_shown(subject, measured)
+    keys = _measures_shown(subject, measures_by_score)
     titles = [MEASURES[key] for key in keys]
-    rows = [[name, *(row[key] for key in keys)] for name, row in measured.items()]
+    rows = [
+        [name, *(row[key] for key in keys)] for name, row in measures_by_score.items()
+    ]
     tables = [table("How good is each?", [kind, *titles], rows)]
 
     if by_group:
@@ -401,9 +407,9 @@ def _tables(
         head = [subject.by, "score", *titles]
         tables.append(table(f"In each {subject.by}", head, rows_of_groups))
 
-    if at_cut:
+    if evaluations:
         rows_at_cut = []
-        for name, evaluated in at_cut.items():
+        for name, evaluated in evaluations.items():
             values = [evaluated.metrics.get(metric) for metric in SHOWN]
             rows_at_cut.append([name, *values])
         head = [kind, *map(text_of, SHOWN)]
@@ -413,46 +419,46 @@ def _tables(
 
 
 def _measures_shown(
-    subject: subjects.Subject, measured: Mapping[str, Measured]
+    subject: subjects.Subject, measures_by_score: Mapping[str, ScoreMeasures]
 ) -> list[str]:
     """Return the measures that have a column; readings have no Brier score."""
-    if _are_readings(subject, measured):
+    if _are_readings(subject, measures_by_score):
         return [key for key in MEASURES if key != "brier"]
     return list(MEASURES)
 
 
-def _are_readings(subject: subjects.Subject, measured: Mapping[str, Measured]) -> bool:
+def _are_readings(subject: subjects.Subject, names: Iterable[str]) -> bool:
     """Return whether all scores are ordinal readings: whole numbers, as 1 to 5."""
-    return all(holds_readings(subject.tallies_by_key[name]) for name in measured)
+    return all(holds_readings(subject.tallies_by_key[name]) for name in names)
 
 
-def measures(subject: subjects.Subject, name: str, tally: Tally) -> Measured:
+def measures(subject: subjects.Subject, name: str, tally: Tally) -> ScoreMeasures:
     """Return the numbers of one score; None for what these cases cannot tell."""
-    measured: Measured = dict.fromkeys(MEASURES)
+    score_measures: ScoreMeasures = dict.fromkeys(MEASURES)
     has_both_classes = tally.n_pos and tally.n_neg
     if not has_both_classes and not tally.labels_expected:
-        return measured
+        return score_measures
 
-    measured["auc"] = subject.area(name, tally)
-    if no_share(tally):  # the others depend on the prevalence
-        return measured
+    score_measures["auc"] = subject.area(name, tally)
+    if prevalence_is_unknown(tally):  # the others depend on the prevalence
+        return score_measures
 
     level = subject.request.level
-    measured["average_precision"] = average_precision(tally, level=level)
+    score_measures["average_precision"] = average_precision(tally, level=level)
     if could_be_probabilities(tally):
         score = brier(tally, level=level)
         estimate = estimate_from_interval(
             score.value, score.low, score.high, score.level, score.method, score.se
         )
-        measured["brier"] = replace(estimate, bounds=score.bounds)
+        score_measures["brier"] = replace(estimate, bounds=score.bounds)
 
-    return measured
+    return score_measures
 
 
-def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
+def bounds_notes(measures_by_score: Mapping[str, ScoreMeasures]) -> tuple[Note, ...]:
     """Say of scores in bins between which numbers the exact values lie."""
     notes: list[Note] = []
-    for name, row in measured.items():
+    for name, row in measures_by_score.items():
         texts = [
             f"{MEASURES[key]}{within(estimate).replace(';', ',')}"
             for key, estimate in row.items()
@@ -463,12 +469,12 @@ def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def _like_labels(
-    tallies: Mapping[str, Tally], measured: Mapping[str, Measured]
+def _possible_copies_of_labels(
+    tallies: Mapping[str, Tally], measures_by_score: Mapping[str, ScoreMeasures]
 ) -> list[str]:
     """Return the scores that have one value for each label, and may be copies of it."""
     names = []
-    for name, row in measured.items():
+    for name, row in measures_by_score.items():
         area = row["auc"]
         # expected labels have no value that a score could copy
         two_values = tallies[name].labelled().score.size == 2
@@ -478,7 +484,7 @@ def _like_labels(
     return names
 
 
-def no_share(t: Panel | Tally) -> bool:
+def prevalence_is_unknown(t: Panel | Tally) -> bool:
     """Return whether the design fixes the prevalence, and no other one is known."""
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
 
@@ -503,12 +509,12 @@ def cases_note(x: Panel | Tally) -> Note:
     )
 
 
-def turned(name: str, area: Estimate) -> tuple[Note, ...]:
+def reversed_notes(name: str, area: Estimate) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round."""
     return note_if(area.high < 0.5, "reversed", name=shown(name))
 
 
-def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
+def missing_code_notes(name: str, tally: Tally) -> tuple[Note, ...]:
     """Say where one score is a code that people use for missing.
 
     Such a code stands beyond probabilities, or beyond readings such as 1 to 5.
@@ -517,11 +523,11 @@ def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
         return ()
 
     # the highest score stands first
-    for place, others in ((0, tally.score[1:]), (-1, tally.score[:-1])):
-        code = float(tally.score[place])
+    for row, others in ((0, tally.score[1:]), (-1, tally.score[:-1])):
+        code = float(tally.score[row])
         are_fractions = others[0] <= 1 and others[-1] >= 0
         if _is_beyond(code, others) and (are_fractions or _are_of_one_scale(others)):
-            cases = tally.neg[place] + tally.pos[place] + tally.unknown[place]
+            cases = tally.neg[row] + tally.pos[row] + tally.unknown[row]
             return (
                 note(
                     "like missing",
@@ -548,15 +554,18 @@ def _are_of_one_scale(scores: Floats) -> bool:
     return is_whole and scores.size > 1 and scores[0] - scores[-1] < MOST_READINGS
 
 
-def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
+def weak_auc_notes(name: str, area: Estimate | None) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round, or like guessing."""
     if area is None:
         return ()
-    unsure = area.low <= 0.5 <= area.high
-    return (*turned(name, area), *note_if(unsure, "guessing", name=shown(name)))
+    is_like_guessing = area.low <= 0.5 <= area.high
+    return (
+        *reversed_notes(name, area),
+        *note_if(is_like_guessing, "guessing", name=shown(name)),
+    )
 
 
-def few_cases(tally: Tally) -> tuple[Note, ...]:
+def few_cases_notes(tally: Tally) -> tuple[Note, ...]:
     """Return a note where a class has few cases; unequal weights make them fewer."""
     if tally.labels_expected:
         # their classes are not known; the map says how many cases it was fitted on
@@ -565,25 +574,27 @@ def few_cases(tally: Tally) -> tuple[Note, ...]:
     # numbers of equally weighted cases that would tell as much
     negatives, positives = map(round, tally.equal_cases)
     number, kind = min((negatives, "negative"), (positives, "positive"))
-    if number >= FEW:
+    if number >= MIN_CASES_OF_CLASS:
         return ()
     if number == 1:
         return (note("few", are="is", few=f"{number_of(1)} {kind} case"),)
     return (note("few", are="are", few=f"{number_of(number)} {kind} cases"),)
 
 
-def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:
+def _forests(measures_by_score: dict[str, ScoreMeasures]) -> tuple[Figure, ...]:
     """Draw the areas of several classifiers under one another."""
     pictures = []
     for key in ("auc", "average_precision"):
         title = MEASURES[key]
-        estimates = {n: row[key] for n, row in measured.items() if row[key] is not None}
+        estimates = {
+            n: row[key] for n, row in measures_by_score.items() if row[key] is not None
+        }
         if len(estimates) > 1:
             pictures.append(
                 Figure(
                     intervals(title, title, estimates),
                     title,
-                    order=tuple(measured),
+                    order=tuple(measures_by_score),
                     folded=key != "auc",
                 )
             )
@@ -608,7 +619,7 @@ def in_every_group(subject: subjects.Subject) -> Finding | None:
     areas = {}
     for group, tally in _with_both_classes(tallies).items():
         areas[group] = auc(tally, level=level)
-    test = subjects.possible(lambda: compare_auc(comparable, level=level))
+    test = subjects.answer_or_none(lambda: compare_auc(comparable, level=level))
     impact = impact_of_groups(disjoint, threshold, level)
 
     rows = []
@@ -616,7 +627,7 @@ def in_every_group(subject: subjects.Subject) -> Finding | None:
         rates = _rates_at(tally, threshold)
         rows.append((group, tally.n, tally.n_pos, areas.get(group), *rates))
 
-    head = ("group", *headings(subject.cases), "AUC", *map(text_of, _AT))
+    head = ("group", *headings(subject.cases), "AUC", *map(text_of, _RATES_OF_GROUPS))
     forest = intervals("AUC by group", "AUC", areas)
 
     return finding(
@@ -641,9 +652,9 @@ def _with_both_classes(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
 
 
 def _rates_at(tally: Tally, threshold: float) -> list[float]:
-    """Return the rates of ``_AT`` at a threshold, for the prevalence of the design."""
+    """Return the rates at a threshold, for the prevalence of the design."""
     counts = confusion(tally, threshold).at_prevalence(tally.design.prevalence)
-    return [float(METRICS[name](counts)) for name in _AT]
+    return [float(METRICS[name](counts)) for name in _RATES_OF_GROUPS]
 
 
 def _note_on_groups(
@@ -681,7 +692,7 @@ def impact_of_groups(
     from trueness.comparison.any_number import compare_groups
     from trueness.comparison.group_metrics import HIGHEST
 
-    return subjects.possible(
+    return subjects.answer_or_none(
         lambda: compare_groups(
             groups,
             METRICS["flagged_rate"],

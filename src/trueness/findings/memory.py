@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # what is remembered is made elsewhere, where it is asked for
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
-Measured = dict[str, Estimate | None]  # the measures of one score, by their names
+ScoreMeasures = dict[str, Estimate | None]  # the measures of one score, by their names
 # what a threshold is worth on new cases
-Checked: TypeAlias = "Validation | AtThreshold | None"
+ThresholdEvaluation: TypeAlias = "Validation | AtThreshold | None"
 
 
 @final
@@ -123,7 +123,7 @@ class RememberedAnswers(Generic[Key, Answer]):
     def __contains__(self, key: Key) -> bool:
         return key in self._answers
 
-    def once(self, key: Key, work_out: Callable[[], Answer]) -> Answer:
+    def get_or_compute(self, key: Key, work_out: Callable[[], Answer]) -> Answer:
         """Return an answer, which is worked out the first time."""
         if key not in self._answers:
             self._answers[key] = work_out()
@@ -152,7 +152,7 @@ class Memory:
     areas: RememberedAnswers[ScoreAtLevel, Estimate] = field(
         default_factory=RememberedAnswers
     )
-    measures: RememberedAnswers[ScoreAtLevel, Measured] = field(
+    measures: RememberedAnswers[ScoreAtLevel, ScoreMeasures] = field(
         default_factory=RememberedAnswers
     )
     models: RememberedAnswers[ModelOrder, list[Model]] = field(

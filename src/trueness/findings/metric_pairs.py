@@ -22,7 +22,7 @@ def better_by_metric(
     """Compare a metric of classifiers on the same cases, pair by pair."""
     assert isinstance(subject.data, Panel)  # noqa: S101 - several on the same cases
     level = subject.request.level
-    compared = compare_metric(
+    comparison = compare_metric(
         subject.data,
         metric,
         thresholds=threshold,
@@ -34,7 +34,7 @@ def better_by_metric(
     is_difference = effect == DIFFERENCE
     sign = MINUS if is_difference else "/"
     rows = []
-    for pair in compared.pairs:
+    for pair in comparison.pairs:
         name_of_pair = f"{shown(pair.first)} {sign} {shown(pair.second)}"
         size_of_effect = pair.difference if is_difference else pair.ratio
         rows.append(
@@ -46,7 +46,7 @@ def better_by_metric(
             )
         )
 
-    value_by_classifier = dict(zip(compared.names, compared.values, strict=True))
+    value_by_classifier = dict(zip(comparison.names, comparison.values, strict=True))
     value_rows = [(shown(name), value) for name, value in value_by_classifier.items()]
     head = ("pair", effect, "p-value", "adjusted (Holm)")
 
@@ -55,14 +55,14 @@ def better_by_metric(
         {
             "metric": metric,
             "values": value_by_classifier,
-            "pairs": compared.pairs,
+            "pairs": comparison.pairs,
         },
         key="comparison",
         answer=(cases_note(subject.cases),),
         notes=(
             note("intervals", level=level),
-            *subject.alike,
-            *as_notes(compared.notes),
+            *subject.cluster_notes,
+            *as_notes(comparison.notes),
         ),
         tables=(
             table("Each", ("classifier", text_of(metric)), value_rows),

@@ -15,7 +15,7 @@ from trueness.sites.figures import forest_figure, plane_figure
 from trueness.sites.summary_curve import SummaryROC
 
 # how a measure is written in a sentence
-_WRITTEN = {
+_MEASURE_TEXTS = {
     "auc": "AUC",
     "brier": "Brier score",
     "average_precision": "average precision",
@@ -24,7 +24,7 @@ _WRITTEN = {
 
 def next_site(answer: AcrossSites) -> Finding:
     """Say what the value is at each site, on average, and at the next one."""
-    name = _WRITTEN.get(answer.measure, answer.measure)
+    name = _MEASURE_TEXTS.get(answer.measure, answer.measure)
     numbers = fields_of(
         answer,
         "measure",
@@ -108,11 +108,11 @@ def _answer(answer: AcrossSites, name: str) -> tuple[Note, ...]:
             sites=sites,
             mean=f"{answer.mean.value:.3g}",
         ),
-        note("sites between", p=p_is(answer.p_value), part=_part(answer)),
+        note("sites between", p=p_is(answer.p_value), part=_i_squared_text(answer)),
     )
 
 
-def _part(answer: AcrossSites) -> str:
+def _i_squared_text(answer: AcrossSites) -> str:
     """Write I² in per cent."""
     return "" if answer.i_squared is None else percent(answer.i_squared.value)
 

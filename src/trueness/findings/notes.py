@@ -24,7 +24,7 @@ OPTION_OF_ADVICE = {"costs": "--cost-fp", "prevalence": "--prevalence"}
 PYTHON, SHELL, REPORT, PAGE = "python", "shell", "report", "page"
 
 
-def _read() -> dict[str, dict[str, str]]:
+def _read_sentences() -> dict[str, dict[str, str]]:
     """Read the sentences, section by section."""
     sections: dict[str, dict[str, str]] = {}
     for line in (get_data(__package__, "sentences.txt") or b"").decode().splitlines():
@@ -37,7 +37,7 @@ def _read() -> dict[str, dict[str, str]]:
     return sections
 
 
-SENTENCES = _read()
+SENTENCES = _read_sentences()
 TITLES, CATALOGUE = SENTENCES["title"], SENTENCES["sentence"]
 
 

@@ -40,12 +40,12 @@ from trueness.findings.diagnostic_tests import (
 )
 from trueness.findings.how_good import (
     cases_note,
-    doubt,
-    few_cases,
+    few_cases_notes,
     how_good,
     in_every_group,
-    like_missing,
-    turned,
+    missing_code_notes,
+    reversed_notes,
+    weak_auc_notes,
 )
 from trueness.findings.memory import Model
 from trueness.findings.notes import Note, as_notes, note, note_if
@@ -66,8 +66,8 @@ from trueness.threshold.sentences import (
 from trueness.threshold.validation import Validation
 
 MIND = "What should you keep in mind?"
-SAFE = 0.95  # a constraint that holds less often on new cases is mentioned
-COUNTED = ("cases", "total weight")  # what the head of the page says already
+SAFE_PROBABILITY = 0.95  # a constraint that holds less often on new cases is mentioned
+CODES_OF_COUNTS = ("cases", "total weight")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
 Question = Callable[[subjects.Subject], Finding | None]
 
@@ -94,7 +94,7 @@ QUESTIONS: Mapping[str, Question] = {
         which_is_better.better_together(subject) if subject.several else None
     ),
     "calibration": what_scores_mean.what_scores_mean,
-    "calibrated": what_scores_mean.calibrated,
+    "calibrated": what_scores_mean.requested_calibration,
     "groups": in_every_group,
     "group-cuts": where_to_cut.cuts_of_groups,
     "sites": _at_the_next_site,
@@ -135,8 +135,8 @@ def page_about(
     _check_groups(groups, "groups")
     _check_groups(sites, "sites")
 
-    data, classifiers_shown = subjects.strongest(data, request.classifier)
-    groups, groups_shown = subjects.largest(groups)
+    data, classifiers_shown = subjects.strongest_classifiers(data, request.classifier)
+    groups, groups_shown = subjects.largest_groups(groups)
     classes = None
     if request.classes and isinstance(data, Mapping):
         classes = _against_the_rest(data)
@@ -190,9 +190,9 @@ def _page_about_scores(
 ) -> Page:
     """Ask every question of a report, and put the answers on a page."""
     findings = {}
-    for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS)):
+    for key, answer_question in steps(QUESTIONS.items(), "Sections", len(QUESTIONS)):
         # a question that these data cannot answer has no section
-        finding = subjects.possible(partial(ask, subject))
+        finding = subjects.answer_or_none(partial(answer_question, subject))
         if finding:
             findings[key] = finding
 
@@ -224,27 +224,29 @@ def page_about_tests(
     subject: subjects.Subject, *, title: str, facts: tuple[tuple[str, str], ...]
 ) -> Page:
     """Report on tests: there is no threshold to choose, and no probability."""
-    about_cases = cases_note(subject.cases)
+    note_on_cases = cases_note(subject.cases)
     quality = how_good(subject)
     findings = [quality]
 
     if subject.several:
-        compared = which_test_is_better(subject, cases_note=about_cases)
+        comparison = which_test_is_better(subject, cases_note=note_on_cases)
         # the section before this one has the estimates of each test
-        of_each, *differences = compared.tables
+        of_each, *differences = comparison.tables
         tables = (replace(of_each, brief=False), *differences)
-        findings.append(replace(compared, tables=tables))
+        findings.append(replace(comparison, tables=tables))
 
     sentences: list[Note] = []
     for finding in findings:
         # how many cases there are has an answer of its own
-        sentences += [line for line in finding.answer if line.code not in COUNTED]
+        sentences += [
+            line for line in finding.answer if line.code not in CODES_OF_COUNTS
+        ]
 
     first_tally = next(iter(subject.tallies_by_key.values()))
     answers = (
         ("How good is it?", tuple(sentences)),
-        (MIND, (*few_cases(first_tally), *quality.notes)),
-        ("What was measured?", (about_cases,)),
+        (MIND, (*few_cases_notes(first_tally), *quality.notes)),
+        ("What was measured?", (note_on_cases,)),
     )
 
     first_name, first_test = next(iter(quality.numbers["tests"].items()))
@@ -341,7 +343,7 @@ def opening(
     headline = note(
         "auc in short", name=subject.best.name, times=times, auc=subject.best.auc
     )
-    return headline, (*doubt(subject.best.name, subject.best.auc), *advice)
+    return headline, (*weak_auc_notes(subject.best.name, subject.best.auc), *advice)
 
 
 def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
@@ -367,14 +369,16 @@ def with_remarks(page: Page, remarks: Sequence[str]) -> Page:
     return replace(page, answers=(*others, (question, measured_notes)))
 
 
-def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
+def with_cleaned(page: Page, cleaning_remarks: Sequence[str]) -> Page:
     """Say among what to keep in mind, in one line, what was cleaned in the file."""
-    if not cleaned:
+    if not cleaning_remarks:
         return page
 
     # the column is named, and not the option
-    named = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
-    line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
+    option_with_column = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
+    line = note(
+        "cleaned", what=option_with_column.sub(r"\1", " ".join(cleaning_remarks))
+    )
     extended = [
         (question, (*notes, line) if question == MIND else notes)
         for question, notes in page.answers
@@ -417,9 +421,9 @@ def tiles(subject: subjects.Subject) -> tuple[Tile, ...]:
     where, cases = {
         AtThreshold: ("there", "the cases"),
         Validation: ("on new cases", "new cases"),
-    }.get(type(subject.checked), ("in this sample", "the cases"))
+    }.get(type(subject.evaluation), ("in this sample", "the cases"))
     flagged, recall, precision = _rates(subject)
-    prevalence = subject.steps[0].share
+    prevalence = subject.steps[0].prevalence_of_rates
 
     return (
         Tile(
@@ -439,7 +443,7 @@ def tiles(subject: subjects.Subject) -> tuple[Tile, ...]:
             f"recall (sensitivity) {where}",
             percent(recall.value),
             recall.interval,
-            recall.lane(*_required(subject, "recall")),
+            recall.lane(*_required_rate(subject, "recall")),
         ),
         Tile(
             f"precision (PPV) {where}",
@@ -456,7 +460,7 @@ def tiles(subject: subjects.Subject) -> tuple[Tile, ...]:
     )
 
 
-def _required(subject: subjects.Subject, name: str) -> tuple[float | None, str]:
+def _required_rate(subject: subjects.Subject, name: str) -> tuple[float | None, str]:
     """Return what a constraint requires of a metric alone, and how that is said."""
     for constraint in subject.request.constraints:
         if constraint.metric.name == name and constraint.upward:
@@ -503,7 +507,7 @@ def _rates(
     first = subject.steps[0]
     rates = []
     for name in ("flagged_rate", "recall", "precision"):
-        estimate = subject.checked.metrics.get(name) if subject.checked else None
+        estimate = subject.evaluation.metrics.get(name) if subject.evaluation else None
         if estimate is None or _flags_nothing(subject):
             rates.append(_RateAtThreshold(first.at_start(name), None))
         else:
@@ -521,8 +525,8 @@ def answers(
         ("What should you do?", tuple(_advice(subject, findings))),
         ("How good is it?", _how_good(subject, findings)),
         ("How sure are we?", _how_sure(subject, findings)),
-        (MIND, tuple(_mind(subject, findings))),
-        ("What was measured?", (measured(subject),)),
+        (MIND, tuple(_caveats(subject, findings))),
+        ("What was measured?", (measured_note(subject),)),
     )
 
 
@@ -544,7 +548,7 @@ def _how_good(
         if section is None:
             continue
         # the best one has been named already
-        notes += [n for n in section.answer if n.code not in ("best", *COUNTED)]
+        notes += [n for n in section.answer if n.code not in ("best", *CODES_OF_COUNTS)]
 
     return tuple(notes)
 
@@ -554,22 +558,22 @@ def _how_sure(
 ) -> tuple[Note, ...]:
     """Say between which values AUC, recall and precision lie."""
     best = subject.best
-    checked = subject.checked
+    evaluation = subject.evaluation
     notes = [
         note("auc between", name=best.name, auc=best.auc, level=subject.request.level)
     ]
-    notes += doubt(best.name, best.auc)
+    notes += weak_auc_notes(best.name, best.auc)
 
     for model in subject.models[1:]:
-        notes += turned(model.name, model.auc)
+        notes += reversed_notes(model.name, model.auc)
 
-    if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
+    if evaluation is not None and {"recall", "precision"} <= evaluation.metrics.keys():
         notes += note_if(
             not _flags_nothing(subject),
             "between",
-            new="on new cases, " if isinstance(checked, Validation) else "",
-            recall=checked.metrics["recall"],
-            precision=checked.metrics["precision"],
+            new="on new cases, " if isinstance(evaluation, Validation) else "",
+            recall=evaluation.metrics["recall"],
+            precision=evaluation.metrics["precision"],
         )
 
     bins = findings.get("scale")
@@ -600,9 +604,11 @@ def _advice(
 ) -> list[Note]:
     """Advise two thresholds, or those of groups, where that was asked; else one."""
     for key in ("zones", "group-cuts", "prevalence"):
-        special = findings.get(key)
-        if special is not None:
-            return [n for n in special.answer if n.code not in COUNTED]
+        answer_of_section = findings.get(key)
+        if answer_of_section is not None:
+            return [
+                n for n in answer_of_section.answer if n.code not in CODES_OF_COUNTS
+            ]
 
     best = subject.best
     request = subject.request
@@ -610,10 +616,10 @@ def _advice(
     if np.isposinf(best.point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
 
-    guaranteed = subject.guaranteed(best.key, best.tally)
+    guarantee = subject.guarantee_of(best.key, best.tally)
     notes = [
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
-        *promise_notes(guaranteed),
+        *promise_notes(guarantee),
         _rates_to_expect(subject),
         *as_notes(
             _expected_constraints(subject) or limiting_constraint_sentences(best.point)
@@ -621,7 +627,7 @@ def _advice(
     ]
 
     # the price of an error chose the threshold, since nothing else was asked
-    if request.at is None and not request.stated_goal and not guaranteed:
+    if request.at is None and not request.stated_goal and not guarantee:
         notes.append(note("price", fn=request.costs[1]))
 
     return notes
@@ -632,17 +638,17 @@ def _rates_to_expect(subject: subjects.Subject) -> Note:
     flagged, recall, precision = _rates(subject)
     tally = subject.best.tally
     expect = "That"
-    labelled = ""
-    if isinstance(subject.checked, Validation):
+    kind_of_cases = ""
+    if isinstance(subject.evaluation, Validation):
         expect = "On new cases expect that this"
     elif tally.n_unknown and not unknown_depend_on_score(tally):
-        labelled = "labelled "
+        kind_of_cases = "labelled "
 
     return note(
         "nothing flagged" if _flags_nothing(subject) else "then",
         expect=expect,
         flagged=flagged.value,
-        seen=labelled,
+        seen=kind_of_cases,
         recall=recall.value,
         precision=precision.value,
     )
@@ -650,22 +656,22 @@ def _rates_to_expect(subject: subjects.Subject) -> Note:
 
 def _expected_constraints(subject: subjects.Subject) -> list[str]:
     """Say what to expect of the constraints on new cases."""
-    if not isinstance(subject.checked, Validation):
+    if not isinstance(subject.evaluation, Validation):
         return []
     return [
-        *missed_constraint_sentences(subject.checked),
-        *kept_constraint_sentences(subject.checked),
+        *missed_constraint_sentences(subject.evaluation),
+        *kept_constraint_sentences(subject.evaluation),
     ]
 
 
-def _mind(
+def _caveats(
     subject: subjects.Subject, findings: Mapping[str, Finding | None]
 ) -> list[Note]:
     """Say what to keep in mind of the cases, the scores and the threshold."""
     data = subject.best.tally
-    notes = [*as_notes(interval_notes(data)), *few_cases(data)]
+    notes = [*as_notes(interval_notes(data)), *few_cases_notes(data)]
     for model in subject.models:
-        notes += like_missing(model.name, model.tally)
+        notes += missing_code_notes(model.name, model.tally)
 
     notes += as_notes(unlabelled_notes(data))
     labelled_alone = unknown_depend_on_score(data) and not data.labels_expected
@@ -692,21 +698,21 @@ def _mind(
 
 def _optimism(subject: subjects.Subject) -> list[Note]:
     """Say what the choice of the threshold itself is worth on new cases."""
-    checked = subject.checked
+    evaluation = subject.evaluation
     if subject.request.at is not None:
         return [note("given beforehand")]
 
-    guaranteed = subject.guaranteed(subject.best.key, subject.best.tally)
-    if guaranteed is not None:
-        return [*map(proof_note, guaranteed.proofs), *as_notes(guaranteed.notes)]
+    guarantee = subject.guarantee_of(subject.best.key, subject.best.tally)
+    if guarantee is not None:
+        return [*map(proof_note, guarantee.proofs), *as_notes(guarantee.notes)]
     if _flags_nothing(subject):
         return []
-    if not isinstance(checked, Validation) or isnan(checked.corrected.value):
+    if not isinstance(evaluation, Validation) or isnan(evaluation.corrected.value):
         return [note("optimistic")]
 
-    objective = text_of(checked.choice.objective.partition(" ")[2])
-    expected = checked.corrected.value
-    instead = checked.value
+    objective = text_of(evaluation.choice.objective.partition(" ")[2])
+    expected = evaluation.corrected.value
+    instead = evaluation.value
     lines = [note("optimistic by", what=objective, expect=expected, instead=instead)]
 
     if written(expected) == written(instead):
@@ -715,25 +721,28 @@ def _optimism(subject: subjects.Subject) -> list[Note]:
     # a guarantee is given of cases that are counted one by one
     code = "rarely met" if subject.best.tally.single_cases else "said"
     return lines + [
-        note(code, text=text) for text in rarely_met_constraint_sentences(checked, SAFE)
+        note(code, text=text)
+        for text in rarely_met_constraint_sentences(evaluation, SAFE_PROBABILITY)
     ]
 
 
-def measured(subject: subjects.Subject) -> Note:
-    """Say what was measured, for who knows nothing of it."""
+def measured_note(subject: subjects.Subject) -> Note:
+    """Say what was measured, for readers who know nothing of it."""
     data = subject.best.tally
     if subject.request.classes:
         return note("measured classes", number=len(subject.models), n=data.n)
 
-    who = f"The classifier {subject.best.name}"
+    classifiers = f"The classifier {subject.best.name}"
     if subject.best.name == subjects.UNNAMED:
-        who = "One classifier"
+        classifiers = "One classifier"
     if data.labels_expected:
-        return note("measured expected", who=who, n=data.n, unknown=data.n_unknown)
+        return note(
+            "measured expected", who=classifiers, n=data.n, unknown=data.n_unknown
+        )
 
     cases = how_many(data)
     if len(subject.models) > 1:
-        who = f"{len(subject.models)} classifiers"
+        classifiers = f"{len(subject.models)} classifiers"
         cases = f"the same {cases}"
 
     known = ", of which"
@@ -742,7 +751,7 @@ def measured(subject: subjects.Subject) -> Note:
 
     return note(
         "measured",
-        who=who,
+        who=classifiers,
         cases=cases,
         known=known,
         pos=data.n_pos,

@@ -16,7 +16,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.imports import HigherFunction
-from trueness._core.names import told_apart
+from trueness._core.names import distinct_names
 from trueness._core.numbers import MINUS, in_column, is_estimate
 from trueness._core.records import (
     Answers,
@@ -31,8 +31,8 @@ from trueness.metrics.confusion import Confusion
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 REPORT_OF: HigherFunction[Callable[..., Any]] = HigherFunction("report_of")
-MOST = 40  # letters of a name that came with the data
-LONG = 8  # rows of a table that is read at a glance
+MAX_NAME_LETTERS = 40  # letters of a name that came with the data
+MAX_ROWS_AT_A_GLANCE = 8  # rows of a table that is read at a glance
 
 
 @final
@@ -67,14 +67,15 @@ class Table:
     """Values under a head: a caption, the names of the columns, and rows of values.
 
     ``brief`` tables belong to the answer, and every face shows them; the others are
-    for who wants to know more. ``most`` is how many letters of a name are written.
+    for readers who want to know more. ``most`` is how many letters of a name are
+    written.
     """
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     brief: bool = True
-    most: int = MOST
+    most: int = MAX_NAME_LETTERS
 
     @property
     def texts(self) -> list[list[str]]:
@@ -86,13 +87,13 @@ class Table:
         if not all(isinstance(v, str) for v in values):
             return [shown(text, 600) for text in in_column(values, 3)]
         if len(set(values)) == len(values):  # names, which have to stay apart
-            return pairs_told_apart(values, self.most)
+            return distinct_pair_names(values, self.most)
         return [shown(v, self.most) for v in values]
 
     @property
     def folded(self) -> bool:
         """Return whether it is for some readers only, or too long for a glance."""
-        return not self.brief or len(self.rows) > LONG
+        return not self.brief or len(self.rows) > MAX_ROWS_AT_A_GLANCE
 
     @property
     def wordy(self) -> list[bool]:
@@ -117,18 +118,22 @@ class Table:
         return columns
 
 
-def pairs_told_apart(names: Sequence[str], most: int) -> list[str]:
+def distinct_pair_names(names: Sequence[str], max_letters: int) -> list[str]:
     """Write names so that they stay apart; of a pair, each of both names.
 
-    >>> pairs_told_apart(["model_of_2025_a − model_of_2025_b"], 23)
+    >>> distinct_pair_names(["model_of_2025_a − model_of_2025_b"], 23)
     ['mo…_2025_a − mo…_2025_b']
     """
     pairs = [name.split(_MINUS) for name in names]
-    if not names or max(map(len, names)) <= most or any(len(p) != 2 for p in pairs):
-        return told_apart(list(names), most)
+    if (
+        not names
+        or max(map(len, names)) <= max_letters
+        or any(len(p) != 2 for p in pairs)
+    ):
+        return distinct_names(list(names), max_letters)
 
     parts = sorted({part for pair in pairs for part in pair})
-    short = told_apart(parts, (most - len(_MINUS)) // 2)
+    short = distinct_names(parts, (max_letters - len(_MINUS)) // 2)
     text_of_part = dict(zip(parts, short, strict=True))
     return [_MINUS.join(text_of_part[part] for part in pair) for pair in pairs]
 
@@ -142,7 +147,7 @@ def table(
     rows: Iterable[Sequence[Any]],
     *,
     brief: bool = True,
-    most: int = MOST,
+    most: int = MAX_NAME_LETTERS,
 ) -> Table:
     """Return a table of rows of any kind."""
     return Table(
@@ -330,7 +335,7 @@ class Finding(Record):
         lines = [str(sentence) for sentence in self.answer]
         for answer_table in self.tables:
             if answer_table.brief:
-                lines += ["", *_in_columns(answer_table), ""]
+                lines += ["", *_lines_of_table(answer_table), ""]
         lines += [str(sentence) for sentence in self.notes]
         return "\n".join(lines).strip()
 
@@ -408,9 +413,9 @@ def finding(
     )
 
 
-def _in_columns(printed: Table) -> list[str]:
+def _lines_of_table(table_to_print: Table) -> list[str]:
     """Return a table as lines of equal columns: words to the left, numbers right."""
-    rows = [list(printed.head), *printed.texts]
+    rows = [list(table_to_print.head), *table_to_print.texts]
     widths = []
     for column in zip(*rows, strict=True):
         widths.append(max(map(len, column)))
@@ -418,7 +423,9 @@ def _in_columns(printed: Table) -> list[str]:
     lines = []
     for row in rows:
         cells = []
-        for text, width, is_wordy in zip(row, widths, printed.wordy, strict=True):
+        for text, width, is_wordy in zip(
+            row, widths, table_to_print.wordy, strict=True
+        ):
             cells.append(text.ljust(width) if is_wordy else text.rjust(width))
         lines.append("  ".join(cells).rstrip())
 

@@ -31,7 +31,7 @@ from trueness.findings.records import (
     in_groups,
     table,
 )
-from trueness.findings.subject import Subject, possible
+from trueness.findings.subject import Subject, answer_or_none
 from trueness.inference.estimates import estimate_from_interval
 from trueness.monitoring.stability import StabilityIndex, psi
 from trueness.ranking.interpolated_area import precision_recall_area
@@ -155,7 +155,7 @@ def measures_by_name(subject: Subject) -> Finding | None:
 
     level = subject.request.level
     measures = named_measures(best.tally, level)
-    deciles = possible(partial(decile_table, best.tally, level=level))
+    deciles = answer_or_none(partial(decile_table, best.tally, level=level))
     rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
     tables = [table("Measures", ("measure", "value"), rows, brief=False)]
 
@@ -190,7 +190,7 @@ def named_measures(tally: Tally, level: float) -> dict[str, Estimate]:
             ),
         }
 
-    answers = {name: possible(ask) for name, ask in questions.items()}
+    answers = {name: answer_or_none(ask) for name, ask in questions.items()}
     return {name: value for name, value in answers.items() if value is not None}
 
 
@@ -223,14 +223,14 @@ def decisions(tally: Tally, thresholds: Sequence[float], level: float) -> Findin
     """Return net benefit and net interventions avoided at threshold probabilities."""
     curve = decision_curve(tally, threshold=np.array(thresholds), level=level)
     benefit = _estimates(curve.net_benefit, curve.low, curve.high, level)
-    avoided = _estimates(
+    interventions_avoided = _estimates(
         curve.interventions_avoided, curve.avoided_low, curve.avoided_high, level
     )
     rows = zip(
         curve.threshold.tolist(),
         benefit,
         curve.treat_all.tolist(),
-        avoided,
+        interventions_avoided,
         strict=True,
     )
 
@@ -260,7 +260,7 @@ def decisions_of_groups(
 ) -> Finding:
     """Add net benefit and net interventions avoided in each group."""
     findings = {
-        str(name): possible(partial(decisions, t, thresholds, level))
+        str(name): answer_or_none(partial(decisions, t, thresholds, level))
         for name, t in groups.items()
     }
     return _curves_of_groups(of_all_cases, findings, by)
@@ -277,7 +277,7 @@ def risks_of_groups(
 ) -> Finding:
     """Add risk and coverage in each group."""
     findings = {
-        str(name): possible(partial(risks, t, coverages, threshold, level))
+        str(name): answer_or_none(partial(risks, t, coverages, threshold, level))
         for name, t in groups.items()
     }
     return _curves_of_groups(of_all_cases, findings, by)
@@ -294,8 +294,10 @@ def _curves_of_groups(
         for row in curve.tables[0].rows
     ]
     head = (by, *of_all_cases.tables[0].head)
-    # a group with too few cases has no numbers
-    numbers = {name: curve and curve.numbers for name, curve in findings.items()}
+    numbers: dict[str, Any] = {}
+    for name, curve in findings.items():
+        # a group with too few cases has no numbers
+        numbers[name] = None if curve is None else curve.numbers
 
     return in_groups(of_all_cases, numbers, table(f"In each {by}", head, rows))
 

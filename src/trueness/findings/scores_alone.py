@@ -28,11 +28,11 @@ from trueness.ensembles.combiners import (
 from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Finding, Table, finding, table
-from trueness.findings.subject import Subject, possible, tallies_of
+from trueness.findings.subject import Subject, answer_or_none, tallies_of
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import wilson_interval
 
-LEAST_CLASSIFIERS = 3  # whose agreement tells something
+MIN_CLASSIFIERS = 3  # whose agreement tells something
 FIDEL = "fidel"
 
 
@@ -40,24 +40,24 @@ def how_good_alone(subject: Subject) -> Finding:
     """Say what the scores alone tell, and that it is no measurement."""
     tallies = tallies_of(subject.data)
     threshold = subject.request.at
-    flagged = {}
+    flagged_rates = {}
     tables: tuple[Table, ...] = ()
     if isinstance(threshold, float):
-        flagged = {
+        flagged_rates = {
             name: flagged_rate(counts, threshold, subject.request.level)
             for name, counts in tallies.items()
         }
-        tables = (_table_of_flagged(flagged, threshold),)
+        tables = (_table_of_flagged(flagged_rates, threshold),)
 
     numbers = {
         "scores": {name: dict.fromkeys(_MEASURES) for name in tallies},
-        "flagged_rate": flagged,
+        "flagged_rate": flagged_rates,
         "agreement": None,
     }
-    notes = (note("no labels"), *note_if(flagged, "flagged alone"))
-    agreed = _agreement_of(subject)
+    notes = (note("no labels"), *note_if(flagged_rates, "flagged alone"))
+    agreement_finding = _agreement_of(subject)
 
-    if agreed is None:
+    if agreement_finding is None:
         return finding(
             "ranking",
             numbers,
@@ -68,12 +68,12 @@ def how_good_alone(subject: Subject) -> Finding:
 
     return finding(
         "agreement",
-        {**numbers, **agreed.numbers},
+        {**numbers, **agreement_finding.numbers},
         key="ranking",
-        answer=agreed.answer,
-        notes=(*agreed.notes, *notes),
-        tables=(*agreed.tables, *tables),
-        figures=agreed.figures,
+        answer=agreement_finding.answer,
+        notes=(*agreement_finding.notes, *notes),
+        tables=(*agreement_finding.tables, *tables),
+        figures=agreement_finding.figures,
     )
 
 
@@ -83,16 +83,18 @@ _MEASURES = ("auc", "average_precision", "brier")
 def _agreement_of(subject: Subject) -> Finding | None:
     """Return what the agreement of three or more classifiers says, if it can."""
     panel = subject.data
-    if not isinstance(panel, Panel) or len(panel.names) < LEAST_CLASSIFIERS:
+    if not isinstance(panel, Panel) or len(panel.names) < MIN_CLASSIFIERS:
         return None
-    agreed = possible(partial(agreement, panel, level=subject.request.level))
-    if agreed is None:
+    agreement_of_scores = answer_or_none(
+        partial(agreement, panel, level=subject.request.level)
+    )
+    if agreement_of_scores is None:
         return None
 
     # here, so that reports with labels do without the tests without a gold standard
     from trueness.findings.without_labels import how_good_scores
 
-    return how_good_scores(panel, agreed)
+    return how_good_scores(panel, agreement_of_scores)
 
 
 def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
@@ -126,13 +128,15 @@ BLIND_COMBINERS: Mapping[str, Callable[[Panel], Map]] = MappingProxyType(
 )
 
 
-def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Map]:
+def combine_without_labels(
+    panel: Panel, method: str, level: float
+) -> tuple[Finding, Map]:
     """Combine scores without labels: what was found, and the map of rows."""
-    agreed = None
-    if len(panel.names) >= LEAST_CLASSIFIERS:
-        agreed = possible(partial(agreement, panel, level=level))
+    agreement_of_scores = None
+    if len(panel.names) >= MIN_CLASSIFIERS:
+        agreement_of_scores = answer_or_none(partial(agreement, panel, level=level))
 
-    name = method or _usual_combiner(agreed)
+    name = method or _default_combiner(agreement_of_scores)
     if name not in BLIND_COMBINERS:
         raise InputError(
             f"The method {name} needs labels, and no case has one.",
@@ -140,41 +144,41 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
             choices=tuple(BLIND_COMBINERS),
         )
 
-    with warnings.catch_warnings(record=True) as raised:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always", DoubtfulAssumptionWarning)
         combiner = BLIND_COMBINERS[name](panel)
 
-    warned = as_notes(str(warning.message) for warning in raised)
+    warning_notes = as_notes(str(warning.message) for warning in caught_warnings)
 
     numbers: dict[str, Any] = {"method": name, "agreement": None}
     tables: tuple[Table, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    if agreed is not None:
+    if agreement_of_scores is not None:
         from trueness.findings.without_labels import how_good_scores
 
-        about_each = how_good_scores(panel, agreed)
-        numbers |= about_each.numbers
-        tables = about_each.tables
-        notes = about_each.notes
+        agreement_finding = how_good_scores(panel, agreement_of_scores)
+        numbers |= agreement_finding.numbers
+        tables = agreement_finding.tables
+        notes = agreement_finding.notes
 
     answer = (note("unlabelled only", n=panel.n), note("combined blind", method=name))
-    combined = finding(
+    finding_on_combination = finding(
         "ensembles",
         numbers,
         answer=answer,
-        notes=(*notes, *warned, note("gain unknown")),
+        notes=(*notes, *warning_notes, note("gain unknown")),
         tables=tables,
         title_values={"folds": 0},
     )
 
-    return combined, combiner
+    return finding_on_combination, combiner
 
 
-def _usual_combiner(agreed: Agreement | None) -> str:
+def _default_combiner(agreement: Agreement | None) -> str:
     """Return FiDEL; where the scores contradict its assumption, the mean rank."""
     from trueness.findings.without_labels import contradicts_independence
 
-    if agreed is None or contradicts_independence(agreed):
+    if agreement is None or contradicts_independence(agreement):
         return "wisdom-of-crowds"
     return FIDEL

@@ -23,14 +23,14 @@ from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_proportion, text_of
 
-MOST_STEPS = 400
-FEWEST_STEPS = 20  # of a classifier among very many
-_ALL_STEPS = 500  # of all classifiers together: keeps the page small
+MAX_STEPS = 400
+MIN_STEPS = 20  # of a classifier among very many
+_MAX_STEPS_OF_PAGE = 500  # of all classifiers together: keeps the page small
 
 Quantity = tuple[str, str, str]  # a number on the page: name, words, and its kind
 
 # what stands beside the slider; all metrics stand in the table under it
-FIRST = ("flagged_rate", *SHOWN, "cost")
+READOUT_NAMES = ("flagged_rate", *SHOWN, "cost")
 COUNTS = ("tp", "fp", "fn", "tn", "flagged", "passed")
 
 
@@ -42,8 +42,8 @@ def quantity(name: str) -> Quantity:
     return name, text, "share" if is_proportion(name) else "number"
 
 
-READOUT = tuple(quantity(name) for name in FIRST)
-EVERY = tuple(quantity(name) for name in METRICS if name not in COUNTS)
+READOUT = tuple(quantity(name) for name in READOUT_NAMES)
+ALL_METRICS = tuple(quantity(name) for name in METRICS if name not in COUNTS)
 
 
 @final
@@ -64,24 +64,24 @@ class Steps:
     prevalence: float | None = None
 
     @property
-    def counted(self) -> Confusion:
+    def counts(self) -> Confusion:
         """The four counts of the cases at every step."""
         return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
 
     @property
     def confusion(self) -> Confusion:
         """The four counts for the prevalence of the design, of as many cases."""
-        return self.counted.at_prevalence(self.prevalence)
+        return self.counts.at_prevalence(self.prevalence)
 
     @property
-    def share(self) -> float:
+    def prevalence_of_rates(self) -> float:
         """Return the prevalence of the cases that the numbers are about."""
         if self.prevalence is not None:
             return self.prevalence
         return self.n_pos / (self.n_pos + self.n_neg)
 
     @property
-    def first(self) -> float:
+    def start_threshold(self) -> float:
         """The threshold at which the slider starts."""
         return float(self.threshold[self.start])
 
@@ -90,16 +90,16 @@ class Steps:
         steps_above = np.searchsorted(-self.threshold, -threshold, side="right")
         return max(int(steps_above) - 1, 0)
 
-    def pick(self, at: int, threshold: float | None = None) -> Steps:
+    def single_step(self, place: int, threshold: float | None = None) -> Steps:
         """Return one step alone; ``threshold`` is another place of the same cut."""
         if threshold is None:
-            threshold = self.threshold[at]
+            threshold = self.threshold[place]
 
         return replace(
             self,
             threshold=np.array([threshold]),
-            tp=self.tp[at : at + 1],
-            fp=self.fp[at : at + 1],
+            tp=self.tp[place : place + 1],
+            fp=self.fp[place : place + 1],
             start=0,
         )
 
@@ -113,13 +113,15 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
 
     Several ``models`` on a page have fewer steps each, so that the page stays small.
     """
-    all_steps = every_step(t, name)
+    all_steps = steps_at_every_score(t, name)
     scores = all_steps.threshold
     last_place = scores.size - 1
     # the start may lie between two scores: the step that flags the same cases
     place_of_start = int(np.searchsorted(-scores, -start, side="right")) - 1
-    number = max(FEWEST_STEPS, min(MOST_STEPS, _ALL_STEPS // models))
-    places = np.union1d(_evenly(all_steps, number), [0, place_of_start, last_place])
+    number = max(MIN_STEPS, min(MAX_STEPS, _MAX_STEPS_OF_PAGE // models))
+    places = np.union1d(
+        _evenly_spaced_places(all_steps, number), [0, place_of_start, last_place]
+    )
 
     # as few digits as flag the same cases: what is shown is what was counted
     next_lower = np.append(scores[1:], -np.inf)
@@ -141,24 +143,24 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     )
 
 
-def every_step(t: Tally, name: str) -> Steps:
+def steps_at_every_score(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
-    shown = counts_to_show(t)
-    counts = sweep(shown)
+    counts_shown = counts_to_show(t)
+    counts = sweep(counts_shown)
 
     return Steps(
         name=name,
-        threshold=thresholds(shown),
+        threshold=thresholds(counts_shown),
         tp=counts.tp,
         fp=counts.fp,
-        n_pos=shown.n_pos,
-        n_neg=shown.n_neg,
+        n_pos=counts_shown.n_pos,
+        n_neg=counts_shown.n_neg,
         start=0,
         prevalence=t.design.prevalence,
     )
 
 
-def _evenly(all_steps: Steps, number: int) -> Ints:
+def _evenly_spaced_places(all_steps: Steps, number: int) -> Ints:
     """Choose steps evenly along the ROC curve, and along the proportion flagged."""
     size = all_steps.tp.size
     if size <= number:
@@ -198,20 +200,20 @@ def columns(
     Scores that are not probabilities have neither a probability nor a net benefit.
     """
     cases = steps.n_pos + steps.n_neg
-    counted = steps.counted
+    counts = steps.counts
     target = steps.confusion  # for the prevalence of the design
     cost_fp, cost_fn = costs
-    weight = weight_of(steps.share, costs)
+    weight = weight_of(steps.prevalence_of_rates, costs)
     quantities: dict[str, Array] = {
         name: metric(target) for name, metric in METRICS.items()
     }
     quantities |= {
-        "tp": counted.tp,
-        "fp": counted.fp,
-        "fn": counted.fn,
-        "tn": counted.tn,
-        "flagged": counted.tp + counted.fp,
-        "passed": counted.fn + counted.tn,
+        "tp": counts.tp,
+        "fp": counts.fp,
+        "fn": counts.fn,
+        "tn": counts.tn,
+        "flagged": counts.tp + counts.fp,
+        "passed": counts.fn + counts.tn,
         "cost": (cost_fp * target.fp + cost_fn * target.fn) / cases,
         "weight": np.full(target.tp.size, weight),
         "weighted_cost": (
@@ -232,7 +234,7 @@ def columns(
     return quantities
 
 
-def short(name: str, values: ArrayLike) -> list[Any]:
+def round_for_page(name: str, values: ArrayLike) -> list[Any]:
     """Round what is drawn or shown with fewer digits; thresholds stay whole.
 
     A share is rounded as it is shown: rounded again, its last digit could be another.
@@ -262,6 +264,6 @@ def _as_shown(proportion: float) -> float:
     return float(f"{float(without_sign) / 100:.9g}")
 
 
-def met(constraint: Constraint, counts: Confusion) -> Array:
+def constraint_holds(constraint: Constraint, counts: Confusion) -> Array:
     """At which thresholds does a constraint hold? Not where it is undefined."""
     return np.asarray(constraint(counts), dtype=bool)

@@ -21,19 +21,19 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     UnsupportedDesign,
 )
-from trueness._core.names import told_apart
+from trueness._core.names import distinct_names
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
 from trueness.findings.memory import (
-    Checked,
     Memory,
     Model,
     ModelOrder,
     ScoreAtLevel,
     ScoreAtThreshold,
     ScoreWithBands,
+    ThresholdEvaluation,
     ValidatedChoice,
 )
 from trueness.findings.notes import Note, note_if
@@ -86,10 +86,12 @@ class Subject:
         return self.data
 
     @property
-    def alike(self) -> tuple[Note, ...]:
+    def cluster_notes(self) -> tuple[Note, ...]:
         """Say that cases belong together, by what they have in common."""
-        what = self.request.cluster or "cluster"
-        return note_if(self.cases.clusters is not None, "clusters", cluster=what)
+        cluster_name = self.request.cluster or "cluster"
+        return note_if(
+            self.cases.clusters is not None, "clusters", cluster=cluster_name
+        )
 
     @property
     def several(self) -> bool:
@@ -106,7 +108,7 @@ class Subject:
         """The classifiers, the best one first."""
         request = self.request
         order = ModelOrder(request.level, str(request.rng), request.threshold_choice)
-        return self.memory.models.once(order, lambda: _models(self))
+        return self.memory.models.get_or_compute(order, lambda: _models(self))
 
     @property
     def best(self) -> Model:
@@ -121,7 +123,7 @@ class Subject:
     @property
     def tallies_by_key(self) -> Mapping[str, Tally]:
         """The counts of each classifier, by the name that it has in the data."""
-        return self.memory.tallies.once(None, lambda: tallies_of(self.data))
+        return self.memory.tallies.get_or_compute(None, lambda: tallies_of(self.data))
 
     @property
     def tallies(self) -> dict[str, Tally]:
@@ -129,7 +131,7 @@ class Subject:
         return {m.name: m.tally for m in self.models}
 
     @property
-    def chosen(self) -> Model:
+    def named_model(self) -> Model:
         """The classifier that was named, or the best one."""
         if not self.request.classifier:
             return self.best
@@ -138,7 +140,7 @@ class Subject:
         return self.models[keys.index(self.request.classifier)]
 
     @property
-    def checked(self) -> Checked:
+    def evaluation(self) -> ThresholdEvaluation:
         """What remains of the threshold of the best classifier on new cases."""
         request = self.request
         best = self.best
@@ -149,31 +151,31 @@ class Subject:
             )
             return evaluated
 
-        if self.guaranteed(best.key, best.tally):
+        if self.guarantee_of(best.key, best.tally):
             # a guaranteed threshold has its proof; rates there take it as fixed
-            with_proof: AtThreshold = at_threshold(
+            evaluation_with_proof: AtThreshold = at_threshold(
                 best.tally, best.point.threshold, level=request.level
             )
-            return with_proof
+            return evaluation_with_proof
 
         if not best.feasible:
             return None
         if not request.replicates and not request.constraints:
             return None
-        return self.validated(best.key, best.tally)
+        return self.validation_of(best.key, best.tally)
 
-    def validated(self, score: str, tally: Tally) -> Validation | None:
+    def validation_of(self, score: str, tally: Tally) -> Validation | None:
         """Validate the threshold of a classifier; None where it cannot be done."""
         from trueness.findings.advised_threshold import validate_choice
 
         validate = partial(
             validate_choice, tally, self.request.single_goal, self.request
         )
-        return self.memory.validations.once(
-            self._validated_choice(score), lambda: possible(validate)
+        return self.memory.validations.get_or_compute(
+            self._validated_choice(score), lambda: answer_or_none(validate)
         )
 
-    def guaranteed(self, score: str, tally: Tally) -> GuaranteedThreshold | None:
+    def guarantee_of(self, score: str, tally: Tally) -> GuaranteedThreshold | None:
         """Find the threshold with the guarantee that was asked for; None without."""
         request = self.request
         if request.guarantee is None or not request.constraints:
@@ -190,7 +192,9 @@ class Subject:
             rng=request.rng,
         )
 
-        return self.memory.guarantees.once(self._validated_choice(score), find)
+        return self.memory.guarantees.get_or_compute(
+            self._validated_choice(score), find
+        )
 
     def _validated_choice(self, score: str) -> ValidatedChoice:
         request = self.request
@@ -201,7 +205,7 @@ class Subject:
     def area(self, score: str, tally: Tally) -> Estimate:
         """AUC of a score, which is known by its name."""
         level = self.request.level
-        return self.memory.areas.once(
+        return self.memory.areas.get_or_compute(
             ScoreAtLevel(score, level), partial(auc, tally, level=level)
         )
 
@@ -214,8 +218,8 @@ class Subject:
 
         precision = self.request.precision
         measure = partial(measure_meaning, model.tally, precision)
-        return self.memory.meanings.once(
-            ScoreWithBands(model.key, precision), lambda: possible(measure)
+        return self.memory.meanings.get_or_compute(
+            ScoreWithBands(model.key, precision), lambda: answer_or_none(measure)
         )
 
     @property
@@ -235,10 +239,10 @@ class Subject:
             len(self.models),
         )
         at_threshold = ScoreAtThreshold(model.key, self.request.threshold_choice)
-        return self.memory.steps.once(at_threshold, choose)
+        return self.memory.steps.get_or_compute(at_threshold, choose)
 
 
-def possible(ask: Callable[[], T]) -> T | None:
+def answer_or_none(ask: Callable[[], T]) -> T | None:
     """Ask, and take None when there are too few cases, or cases of the wrong kind.
 
     A report on few cases, or on weighted ones, says what can be said, and leaves the
@@ -328,7 +332,7 @@ def _models(subject: Subject) -> list[Model]:
     request = subject.request
     tallies = subject.tallies_by_key
     models = []
-    shown_names = told_apart([*tallies], NAME)
+    shown_names = distinct_names([*tallies], NAME)
 
     for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):
         _cases.both_classes(tally, "report")
@@ -370,13 +374,13 @@ def _advised_point(subject: Subject, best: Model) -> OperatingPoint:
     if subject.request.at is not None or not subject.request.constraints:
         return best.point
 
-    guaranteed = subject.guaranteed(best.key, best.tally)
-    if guaranteed is not None:
+    guarantee = subject.guarantee_of(best.key, best.tally)
+    if guarantee is not None:
         from trueness.findings.advised_threshold import point_of_guarantee
 
-        return point_of_guarantee(best.tally, guaranteed)
+        return point_of_guarantee(best.tally, guarantee)
 
-    validation = subject.validated(best.key, best.tally)
+    validation = subject.validation_of(best.key, best.tally)
     if validation is None:
         return best.point
 
@@ -389,8 +393,8 @@ def _say_what_is_infeasible(best: Model, request: Request) -> None:
     try:
         best_for(best.tally, request.single_goal)
     except Infeasible as err:
-        who = "" if best.name == UNNAMED else f"{best.name}: "
-        raise err.rephrased(message=f"{who}{err.message}") from err
+        prefix = "" if best.name == UNNAMED else f"{best.name}: "
+        raise err.rephrased(message=f"{prefix}{err.message}") from err
 
 
 def best_for(
@@ -444,10 +448,10 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
     return in_use, True
 
 
-def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
+def strongest_classifiers(data: Counts, kept_name: str) -> tuple[Counts, str]:
     """Return the classifiers with the highest AUC, and a remark on those left out.
 
-    The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
+    The one called ``kept_name`` stays. A page on hundreds would take hours to make, and
     nobody would read it.
     """
     if not isinstance(data, Panel) or not (data.n_pos and data.n_neg):
@@ -461,8 +465,8 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
     for name in data.names:
         area_of[name] = auc_measure(data[name].labelled()).value
 
-    # False sorts first: the wanted one is never left out
-    best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
+    # False sorts first: the one to be kept is never left out
+    best_first = sorted(area_of, key=lambda name: (name != kept_name, -area_of[name]))
     strongest_names = set(best_first[:MOST_MODELS])
     # in the order of the data
     names = [name for name in data.names if name in strongest_names]
@@ -473,7 +477,7 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
     return data[names], remark
 
 
-def largest(groups: Groups) -> tuple[Groups, str]:
+def largest_groups(groups: Groups) -> tuple[Groups, str]:
     """Return the largest groups, and a remark on how many were left out."""
     if groups is None or len(groups) <= MOST_GROUPS:
         return groups, ""
@@ -520,5 +524,5 @@ def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[Any, Tally]:
 
 def _by_shown_name(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
     """Return the counts of each group by the name that is shown."""
-    texts = told_apart([str(g) for g in groups], NAME)
+    texts = distinct_names([str(g) for g in groups], NAME)
     return dict(zip(texts, groups.values(), strict=True))

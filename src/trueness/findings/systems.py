@@ -80,7 +80,7 @@ def how_often(
             "differences": [] if board is None else list(board.comparison.pairs),
         },
         key="evals",
-        answer=(*as_notes([_counts(runs)]), _answer(rates, board, level)),
+        answer=(*as_notes([_counts_sentence(runs)]), _answer(rates, board, level)),
         notes=(*as_notes(notes), note("trusted")),
         tables=tuple(tables),
         figures=(Figure(forest, "Pass rates"),),
@@ -138,12 +138,19 @@ def _notes_of_rates(
     return [text for text in notes if text not in unnamed] + list(board.notes)
 
 
-def _counts(runs: Runs) -> str:
+def _counts_sentence(runs: Runs) -> str:
     """Say how many items and attempts there are, of each system where they differ."""
-    tried = {system: int(attempts.tried.sum()) for system, attempts in runs.items()}
-    sizes = {(len(attempts), tried[system]) for system, attempts in runs.items()}
+    attempts_of_system = {
+        system: int(attempts.tried.sum()) for system, attempts in runs.items()
+    }
+    sizes = {
+        (len(attempts), attempts_of_system[system]) for system, attempts in runs.items()
+    }
     if len(sizes) > 1:
-        numbers = [f"{shown(system)} {number:,}" for system, number in tried.items()]
+        numbers = [
+            f"{shown(system)} {number:,}"
+            for system, number in attempts_of_system.items()
+        ]
         return f"{len(runs)} systems; attempts: {', '.join(numbers)}."
 
     ((number_of_items, number_of_attempts),) = sizes
@@ -167,7 +174,7 @@ def _differences(board: Leaderboard) -> Table:
     return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
 
 
-def _written(estimate: Estimate) -> str:
+def _rate_text(estimate: Estimate) -> str:
     """Write a rate in per cent, with as many digits as its interval allows."""
     width = estimate.high - estimate.low
     return (
@@ -182,27 +189,27 @@ def _answer(
     """Say which system passes most often, and whether that is sure."""
     if board is None:
         (rates,) = rows.values()
-        return note("pass rate", rate=_written(rates["pass rate"]), level=level)
+        return note("pass rate", rate=_rate_text(rates["pass rate"]), level=level)
 
     first = shown(board.names[0])
-    rate = _written(board.rates[0])
+    rate = _rate_text(board.rates[0])
     if board.worst_rank[0] == 1:
         return note("first alone", first=first, rate=rate)
 
-    tied = [
+    tied_systems = [
         shown(name)
-        for name, other in zip(board.names, board.rates, strict=True)
-        if other.value == board.rates[0].value
+        for name, rate_of_system in zip(board.names, board.rates, strict=True)
+        if rate_of_system.value == board.rates[0].value
     ]
-    if len(tied) > 1:
-        return note("first tied", tied=tied, rate=rate)
+    if len(tied_systems) > 1:
+        return note("first tied", tied=tied_systems, rate=rate)
 
     # systems that share a letter are not significantly different
     letters = [set(group.split()) for group in board.groups]
     others = [
         shown(name)
-        for name, own in zip(board.names[1:], letters[1:], strict=True)
-        if own & letters[0]
+        for name, letters_of_other in zip(board.names[1:], letters[1:], strict=True)
+        if letters_of_other & letters[0]
     ]
 
     return note("first with", first=first, rate=rate, others=others)
@@ -214,15 +221,17 @@ def _rates_table(
     """Return the rates of each system, with its rank where there are several."""
     names = list(next(iter(rows.values())))
     if board is None:
-        of_each = [[system or "all", *rates.values()] for system, rates in rows.items()]
-        return table("Pass rates", ["system", *names], of_each)
+        rows_of_systems = [
+            [system or "all", *rates.values()] for system, rates in rows.items()
+        ]
+        return table("Pass rates", ["system", *names], rows_of_systems)
 
-    ranked = [
+    ranked_rows = [
         [board.ranks(place), system, *rows[system].values(), board.groups[place]]
         for place, system in enumerate(board.names)
     ]
 
-    return table("Pass rates", ["rank", "system", *names, "not different"], ranked)
+    return table("Pass rates", ["rank", "system", *names, "not different"], ranked_rows)
 
 
 def evals_page(finding: Finding, source: str = "") -> Page:
@@ -230,7 +239,7 @@ def evals_page(finding: Finding, source: str = "") -> Page:
     systems: Mapping[str, Mapping[str, Estimate]] = finding.numbers["systems"]
     tiles = []
     for system, rates in list(systems.items())[:6]:
-        text, _, detail = _written(rates["pass rate"]).partition(" (")
+        text, _, detail = _rate_text(rates["pass rate"]).partition(" (")
         name = shown(system or "pass rate")
         tiles.append(Tile(name, text, detail.removesuffix(")")))
 
@@ -242,7 +251,7 @@ def evals_page(finding: Finding, source: str = "") -> Page:
     return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (finding,))
 
 
-def compared_by_readers(study: ReaderStudy) -> Finding:
+def reader_study_finding(study: ReaderStudy) -> Finding:
     """Say whether readers do better with one treatment than with another."""
     name = "AUC" if study.metric == "auc" else study.metric
     rows = [
@@ -305,27 +314,31 @@ def compared_by_readers(study: ReaderStudy) -> Finding:
     )
 
 
-def _pair_notes(p: Pair, level: float) -> list[Note]:
+def _pair_notes(pair: Pair, level: float) -> list[Note]:
     """Say which of two treatments is better, and whether one is not inferior."""
-    first = shown(p.first)
-    second = shown(p.second)
-    better, worse = (first, second) if p.difference.value >= 0 else (second, first)
-    is_significant = p.p_adjusted < 1 - level
+    first = shown(pair.first)
+    second = shown(pair.second)
+    better, worse = (first, second) if pair.difference.value >= 0 else (second, first)
+    is_significant = pair.p_adjusted < 1 - level
     code = "readers better" if is_significant else "readers alike"
     lines = [note(code, first=better, second=worse)]
 
-    if p.margin > 0:
-        lines.append(_noninferiority(first, second, p.margin, p.p_noninferior, level))
+    if pair.margin > 0:
         lines.append(
-            _noninferiority(second, first, p.margin, p.p_noninferior_second, level)
+            _noninferiority(first, second, pair.margin, pair.p_noninferior, level)
+        )
+        lines.append(
+            _noninferiority(
+                second, first, pair.margin, pair.p_noninferior_second, level
+            )
         )
         lines += note_if(
-            p.p_equivalent < 1 - level,
+            pair.p_equivalent < 1 - level,
             "equivalent",
             first=first,
             second=second,
-            margin=p.margin,
-            p=p.p_equivalent,
+            margin=pair.margin,
+            p=pair.p_equivalent,
         )
 
     return lines
@@ -382,18 +395,20 @@ def rate_sentences(rate: Rate, system: str = "") -> list[str]:
 
 def _if_independent(rate: Rate) -> str:
     """Say what the rate would be if errors were independent, where that differs."""
-    alone = rate.independent
-    if alone is None:
+    if_independent = rate.independent
+    if if_independent is None:
         return ""
 
     width = rate.high - rate.low
-    beside = note(
+    low = points(if_independent.low, width)
+    high = points(if_independent.high, width)
+    sentence = note(
         "rate if independent",
-        rate=points(alone.value, alone.high - alone.low),
-        ends=f"{points(alone.low, width)} to {points(alone.high, width)}",
+        rate=points(if_independent.value, if_independent.high - if_independent.low),
+        ends=f"{low} to {high}",
     )
 
-    return f"; {beside}"
+    return f"; {sentence}"
 
 
 def difference_sentences(comparison: RateComparison) -> list[str]:
@@ -402,10 +417,12 @@ def difference_sentences(comparison: RateComparison) -> list[str]:
         return [str(note("no better system"))]
     clearest_first = np.argsort(comparison.p_adjusted, kind="stable")
     lines = [_difference_sentence(comparison, k) for k in clearest_first[:MOST_PAIRS]]
-    left = clearest_first.size - MOST_PAIRS
+    pairs_left = clearest_first.size - MOST_PAIRS
     return [
         *lines,
-        *map(str, note_if(left > 0, "other pairs", n=counted(left, "pair"))),
+        *map(
+            str, note_if(pairs_left > 0, "other pairs", n=counted(pairs_left, "pair"))
+        ),
     ]
 
 

@@ -39,11 +39,11 @@ STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 
 def enough_cases(subject: Subject) -> Finding | None:
     """Say how many cases an interval of a wanted width needs."""
-    model = subject.chosen
+    model = subject.named_model
     level = subject.request.level
-    wanted = subject.request.half_width
+    half_width_wanted = subject.request.half_width
     # new cases must be able to have the AUC
-    if wanted is None or not 0.5 <= model.auc.value < 1:
+    if half_width_wanted is None or not 0.5 <= model.auc.value < 1:
         return None
 
     plans = {
@@ -53,15 +53,17 @@ def enough_cases(subject: Subject) -> Finding | None:
             half_width=half_width,
             level=level,
         )
-        for half_width in (wanted * step for step in STEPS)
+        for half_width in (half_width_wanted * step for step in STEPS)
     }
-    plan = plans[wanted]
+    plan = plans[half_width_wanted]
     labelled = model.tally.n_pos + model.tally.n_neg
     more = plan.n - labelled
-    needed = note("narrow already", aim=wanted)
+    needed = note("narrow already", aim=half_width_wanted)
 
     if more > 0:
-        needed = note("cases needed", aim=wanted, n=plan.n, pos=plan.n_pos, more=more)
+        needed = note(
+            "cases needed", aim=half_width_wanted, n=plan.n, pos=plan.n_pos, more=more
+        )
 
     now = note(
         "width now",
@@ -93,23 +95,28 @@ def lost_in_bins(subject: Subject) -> Finding | None:
         return None
 
     level = subject.request.level
-    bounded: dict[str, Any] = {
+    estimates: dict[str, Any] = {
         "AUC": auc(tally, level=level),
         "average precision": average_precision(tally, level=level),
     }
 
     if model.is_probability:
-        bounded["Brier score"] = brier(tally, level=level)
-        bounded["log loss"] = log_loss(tally, level=level)
+        estimates["Brier score"] = brier(tally, level=level)
+        estimates["log loss"] = log_loss(tally, level=level)
 
     head = ("what", "from the bins", "exact value between")
-    rows = [(name, answer.value, _between(answer)) for name, answer in bounded.items()]
+    rows = [
+        (name, estimate.value, _between(estimate))
+        for name, estimate in estimates.items()
+    ]
     curve = _bounds_of_roc(model)
 
     return finding(
         "scale",
-        bounded,
-        answer=(note("bins", bins=len(tally.score), between=_between(bounded["AUC"])),),
+        estimates,
+        answer=(
+            note("bins", bins=len(tally.score), between=_between(estimates["AUC"])),
+        ),
         figures=(figure(curve.what, curve, order=(model.name,), folded=True),),
         tables=(table("Exact values", head, rows),),
     )
@@ -147,14 +154,14 @@ def which_leaves(
     """Show every leaf with its levels of confidence and utility."""
     tables = [table("Leaves", *leaf_table(report))]
     numbers_of_groups: dict[str, Any] = {}
-    for group, of_group in (groups or {}).items():
-        if of_group is None:
+    for group, report_of_group in (groups or {}).items():
+        if report_of_group is None:
             # no case of this group
             numbers_of_groups[group] = None
             continue
 
-        numbers_of_groups[group] = _leaf_numbers(of_group)
-        head, rows = leaf_table(of_group)
+        numbers_of_groups[group] = _leaf_numbers(report_of_group)
+        head, rows = leaf_table(report_of_group)
         rows_with_group = [[group, *row] for row in rows]
         tables.append(table(f"{by} {group}", [by, *head], rows_with_group))
 
@@ -181,7 +188,7 @@ def _leaf_numbers(leaf_report: LeafReport) -> dict[str, Any]:
     }
 
 
-def planned(plan: Plan, quantity: str) -> Finding:
+def plan_finding(plan: Plan, quantity: str) -> Finding:
     """Return how many cases a plan needs, and what it can show of a quantity."""
     size = note("plan", n=plan.n, pos=plan.n_pos)
     if plan.denominator != plan.n:
@@ -197,94 +204,106 @@ def planned(plan: Plan, quantity: str) -> Finding:
     return finding("planning", {"plan": plan}, answer=tuple(lines))
 
 
-def planned_leaf(
+def leaf_plan_finding(
     n: int, p: float, *, confidence: float | None, utility: float | None
 ) -> Finding:
     """Say how many cases a leaf needs for a level of confidence or of utility."""
-    reached = {
+    levels_reached = {
         "confidence": float(confidence_level(n, p)),
         "utility": float(utility_level(n, p)),
     }
     goal = {"p": p, "confidence": confidence, "utility": utility}
-    numbers = {"n": n, "asked": goal, "reached": reached}
-    answer = (note("plan leaf", n=n, **reached),)
+    numbers = {"n": n, "asked": goal, "reached": levels_reached}
+    answer = (note("plan leaf", n=n, **levels_reached),)
 
     return finding("planning", numbers, answer=answer)
 
 
-def planned_labels(p: LabelSampleSize) -> Finding:
+def label_plan_finding(plan: LabelSampleSize) -> Finding:
     """Say how many labels an interval needs."""
     needed = note(
-        "labels needed", n=p.labels, half=100 * p.half_width, without=p.without_judges
+        "labels needed",
+        n=plan.labels,
+        half=100 * plan.half_width,
+        without=plan.without_judges,
     )
-    return finding("planning", {"plan": p}, answer=(needed, *as_notes(p.notes)))
+    return finding("planning", {"plan": plan}, answer=(needed, *as_notes(plan.notes)))
 
 
-def requirements(checked: Check, counted: Note, undecided: str = "report") -> Finding:
+def requirements(check: Check, counts_note: Note, undecided: str = "report") -> Finding:
     """Say which requirements hold, fail, or are still undecided; and the exit code."""
-    word = checked.verdict
-    if word == OPEN and undecided != "report":
-        word = HOLDS if undecided == "pass" else FAILS
+    verdict = check.verdict
+    if verdict == OPEN and undecided != "report":
+        verdict = HOLDS if undecided == "pass" else FAILS
 
-    code = {HOLDS: 0, FAILS: 4, OPEN: 5}[word]
+    code = {HOLDS: 0, FAILS: 4, OPEN: 5}[verdict]
     rows = [
-        (v.verdict, v.name, f"{v.value:.4g}", v.span or "exact")
-        for v in checked.ordered()
+        (
+            requirement.verdict,
+            requirement.name,
+            f"{requirement.value:.4g}",
+            requirement.span or "exact",
+        )
+        for requirement in check.ordered()
     ]
     head = ("verdict", "requirement", "measured", "limits")
 
     return finding(
         "check",
         {
-            "verdict": checked.verdict,
+            "verdict": check.verdict,
             "exit_code": code,
-            **fields_of(checked, "level", "adjust", "verdicts", "notes"),
+            **fields_of(check, "level", "adjust", "verdicts", "notes"),
         },
-        answer=(counted,),
+        answer=(counts_note,),
         notes=(
-            *as_notes(v.reason for v in checked.ordered() if v.verdict != HOLDS),
-            *as_notes(checked.notes),
-            note(checked.verdict, exit=code),
+            *as_notes(
+                requirement.reason
+                for requirement in check.ordered()
+                if requirement.verdict != HOLDS
+            ),
+            *as_notes(check.notes),
+            note(check.verdict, exit=code),
         ),
         # a requirement is read to its end
         tables=(table("Requirements", head, rows, most=120),),
     )
 
 
-def still_good(held: Watch, counted: Note, alarm_is_new: bool) -> Finding:
+def watch_finding(watch: Watch, counts_note: Note, alarm_is_new: bool) -> Finding:
     """Say whether a watch raises its alarm."""
     of_alarm = ("alarm", "since", "evidence")
     of_estimate = ("value", "low", "high", "change")
     rows = [
         (
             group,
-            "alarm" if watch.alarm else "no alarm",
-            watch.value,
-            watch.low,
-            watch.high,
+            "alarm" if watch_of_group.alarm else "no alarm",
+            watch_of_group.value,
+            watch_of_group.low,
+            watch_of_group.high,
         )
-        for group, watch in held.groups.items()
+        for group, watch_of_group in watch.groups.items()
     ]
 
     head = ("group", "", "value", "from", "to")
-    sentence = held.sentence()
+    sentence = watch.sentence()
 
     return finding(
         "watch",
         {
-            **fields_of(held, *of_alarm, "looks", *of_estimate),
+            **fields_of(watch, *of_alarm, "looks", *of_estimate),
             "groups": {
-                group: fields_of(watch, *of_alarm, *of_estimate)
-                for group, watch in held.groups.items()
+                group: fields_of(watch_of_group, *of_alarm, *of_estimate)
+                for group, watch_of_group in watch.groups.items()
             },
-            "watching": held.what,
+            "watching": watch.what,
             "counted": alarm_is_new,
             "sentence": sentence,
         },
         answer=(
-            counted,
+            counts_note,
             *note_if(not alarm_is_new, "counted before"),
-            note("watched", what=held.what, found=sentence),
+            note("watched", what=watch.what, found=sentence),
         ),
         tables=(table("Groups", head, rows),) if rows else (),
     )

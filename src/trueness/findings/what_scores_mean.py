@@ -53,13 +53,13 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.request import Request
-from trueness.findings.subject import Subject, possible
+from trueness.findings.subject import Subject, answer_or_none
 from trueness.inference.intervals import normal_quantile, wilson_interval
 from trueness.ranking.figures import score_figure
 
 GROUPS = 10  # of cases with similar scores
 POOLED_BINS = "pooled-bins"
-LEAST_P_VALUE = 0.05  # of a curve that fits
+MIN_P_VALUE = 0.05  # of a curve that fits
 LOGISTIC_PARAMETERS = 2  # intercept and slope of a logistic curve
 BEFORE, AFTER = "as they are", "calibrated"
 
@@ -72,33 +72,37 @@ def meanings(subject: Subject) -> list[Meaning | None]:
 def what_scores_mean(subject: Subject) -> Finding | None:
     """Say which scores can be read as probabilities."""
     meaning_of = dict(zip(subject.names, meanings(subject), strict=True))
-    measured = {name: x for name, x in meaning_of.items() if x is not None}
+    measured_meanings = {name: x for name, x in meaning_of.items() if x is not None}
     outside = [model.name for model in subject.models if not model.is_probability]
-    if not measured and not outside:  # nothing that could be tested
+    if not measured_meanings and not outside:  # nothing that could be tested
         return None
 
-    infinite = [name for name, x in measured.items() if math.isinf(x.log_loss.value)]
+    infinite = [
+        name for name, x in measured_meanings.items() if math.isinf(x.log_loss.value)
+    ]
     open_ended = [
         name
-        for name, x in measured.items()
+        for name, x in measured_meanings.items()
         if math.isinf(x.log_loss.high) and name not in infinite
     ]
     numbers = {
         name: fields_of(x, "brier", "log_loss", "verdict")
-        for name, x in measured.items()
+        for name, x in measured_meanings.items()
     }
 
     return finding(
         "calibration",
         numbers,
-        answer=tuple(_verdict_notes(measured)),
+        answer=tuple(_verdict_notes(measured_meanings)),
         notes=(
             *note_if(infinite, "log loss infinite", names=infinite),
             *note_if(open_ended, "log loss unbounded", names=open_ended),
             *note_if(outside, "not probabilities", names=outside),
         ),
-        tables=_tables(subject.tallies, measured),
-        figures=tuple(_figure(subject, meaning_of[subject.best.name], measured)),
+        tables=_tables(subject.tallies, measured_meanings),
+        figures=tuple(
+            _figure(subject, meaning_of[subject.best.name], measured_meanings)
+        ),
     )
 
 
@@ -112,7 +116,7 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
         if not could_be_probabilities(tally):
             continue
 
-        verdict = possible(
+        verdict = answer_or_none(
             partial(
                 calibration_verdict, tally, margin=request.margin, level=request.level
             )
@@ -135,14 +139,14 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
     return finding("calibration", {"calibration": verdicts}, answer=as_notes(sentences))
 
 
-def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
+def _verdict_notes(meaning_of: Mapping[str, Meaning]) -> list[Note]:
     """Say the one verdict of each; how far, and where, of the worst like the best."""
     verdicts_by_code: dict[str, dict[str, Any]] = {}
-    for name, meaning in measured.items():
+    for name, meaning in meaning_of.items():
         verdict = meaning.verdict
         verdicts_by_code.setdefault(verdict.verdict, {})[name] = verdict
 
-    best = next(iter(measured), "")
+    best = next(iter(meaning_of), "")
     notes: list[Note] = []
     for code, verdicts in verdicts_by_code.items():
         p_values = _p_values_in_words(verdicts.values())
@@ -151,7 +155,7 @@ def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
             continue
 
         worst = max(verdicts, key=lambda name: verdicts[name].error.value)
-        prefix = f"{worst}: " if len(measured) > 1 else ""
+        prefix = f"{worst}: " if len(meaning_of) > 1 else ""
         # the first sentence is the verdict, which stands there already
         notes += as_notes(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
 
@@ -167,16 +171,16 @@ def _p_values_in_words(verdicts: Iterable[CalibrationVerdict]) -> str:
 
 
 def _tables(
-    tallies: Mapping[str, Tally], measured: Mapping[str, Meaning]
+    tallies: Mapping[str, Tally], meaning_of: Mapping[str, Meaning]
 ) -> tuple[Table, ...]:
     """Return the scores with their parts, and the line through them."""
-    if not measured:
+    if not meaning_of:
         return ()
 
     verdict_rows = []
     part_rows = []
     line_rows = []
-    for name, meaning in measured.items():
+    for name, meaning in meaning_of.items():
         verdict_rows.append(
             (
                 name,
@@ -187,10 +191,10 @@ def _tables(
         )
         parts = meaning.brier.parts
         part_rows.append((name, parts.mcb.value, parts.dsc.value, parts.unc.value))
-        line = possible(partial(calibration_line, tallies[name]))
+        line = answer_or_none(partial(calibration_line, tallies[name]))
         slope = line and line.slope
         intercept = line and line.intercept
-        explained = possible(partial(nagelkerke_r2, tallies[name]))
+        explained = answer_or_none(partial(nagelkerke_r2, tallies[name]))
         line_rows.append((name, meaning.log_loss, explained, slope, intercept))
 
     return (
@@ -215,37 +219,39 @@ def _tables(
 
 
 def _figure(
-    subject: Subject, best: Meaning | None, measured: Mapping[str, Meaning]
+    subject: Subject, meaning_of_best: Meaning | None, meaning_of: Mapping[str, Meaning]
 ) -> list[Figure]:
     """Draw the proportion of positives against the score, with its consistency band."""
-    if not measured:
+    if not meaning_of:
         return []
 
     threshold = float(np.clip(subject.best.point.threshold, 0, 1))
     probability = math.nan
-    if best is not None:
-        probability = float(best.probability(np.array(threshold)))
+    if meaning_of_best is not None:
+        probability = float(meaning_of_best.probability(np.array(threshold)))
 
-    curves = {name: meaning.curve for name, meaning in measured.items()}
+    curves = {name: meaning.curve for name, meaning in meaning_of.items()}
     level = subject.request.level
-    groups = {name: groups_of_scores(subject.tallies[name], level) for name in measured}
-    drawn = {name: group for name, group in groups.items() if group is not None}
-    seen = section_text("figure", "Calibration", {})
-    if drawn:
-        seen = f"{seen} {note('groups of scores', level=level)}"
+    groups = {
+        name: groups_of_scores(subject.tallies[name], level) for name in meaning_of
+    }
+    groups_drawn = {name: group for name, group in groups.items() if group is not None}
+    caption = section_text("figure", "Calibration", {})
+    if groups_drawn:
+        caption = f"{caption} {note('groups of scores', level=level)}"
 
     calibration = figure(
         "Calibration",
         reliability_figure(curves, "consistency"),
-        note=seen,
+        note=caption,
         order=subject.names,
         at=(threshold, probability),
         follow="threshold probability",
         rule="threshold",
         band="expected",
-        histogram=score_figure({name: subject.tallies[name] for name in measured}),
+        histogram=score_figure({name: subject.tallies[name] for name in meaning_of}),
     )
-    return [replace(calibration, groups=drawn)]
+    return [replace(calibration, groups=groups_drawn)]
 
 
 def groups_of_scores(tally: Tally, level: float) -> Line | None:
@@ -275,10 +281,10 @@ def groups_of_scores(tally: Tally, level: float) -> Line | None:
     return Line("groups", columns)
 
 
-def calibrated(subject: Subject) -> Finding | None:
+def requested_calibration(subject: Subject) -> Finding | None:
     """Calibrate the classifier that was named by the method that was asked for."""
     request = subject.request
-    model = subject.chosen
+    model = subject.named_model
 
     if not request.calibrator:
         return None
@@ -333,13 +339,13 @@ class LogisticBeside(NamedTuple):
     verdict: Note
 
 
-def _logistic_beside(t: Tally, picked: Floats) -> LogisticBeside | None:
+def _logistic_beside(t: Tally, scores: Floats) -> LogisticBeside | None:
     """Fit a logistic curve to the same cases, and test it (Hosmer and Lemeshow).
 
     In the log odds of scores between 0 and 1 (Cox 1958), else in the score (Platt).
     """
     curve = platt(t, scale="logit" if could_be_probabilities(t) else "identity")
-    test = possible(
+    test = answer_or_none(
         partial(
             calibration_test,
             t.map(curve),
@@ -350,14 +356,14 @@ def _logistic_beside(t: Tally, picked: Floats) -> LogisticBeside | None:
     if test is None:
         return None
 
-    fits = test.p_value >= LEAST_P_VALUE
+    fits = test.p_value >= MIN_P_VALUE
     verdict = note("logistic fits" if fits else "logistic differs", p=test.p_value)
-    return LogisticBeside(np.asarray(curve(picked), np.float64), verdict)
+    return LogisticBeside(np.asarray(curve(scores), np.float64), verdict)
 
 
 def what_a_map_changes(
     t: Tally,
-    fitted: Callable[[Any], Any],
+    map: Callable[[Any], Any],
     method: str,
     name: str,
     groups: Mapping[Any, Tally],
@@ -371,12 +377,12 @@ def what_a_map_changes(
 
     The counts with calibrated scores come with it, cross-fitted where that can be.
     """
-    meaning = _meaning_of_map(t, fitted, method)
+    meaning = _meaning_of_map(t, map, method)
     gain_of_group: Mapping[str, Any] = {}
 
     cross_fit: Callable[..., Any] = partial(
         calibration_gain,
-        fitted=fitted,
+        fitted=map,
         method=method,
         level=level,
         rng=rng,
@@ -393,14 +399,14 @@ def what_a_map_changes(
             reason = err.message
         no_numbers = gain_numbers(None) | {"groups": {}}
         no_gain = Finding("", no_numbers, (note("unknown gain", why=reason),))
-        return [meaning, no_gain], t.map(fitted)
+        return [meaning, no_gain], t.map(map)
 
     rows = []
     numbers_of_groups = {}
-    for group, of_group in gain_of_group.items():
-        losses = (of_group.before, of_group.cross_fitted, of_group.gain)
-        rows.append((str(group), of_group.tally.n, *losses))
-        numbers_of_groups[str(group)] = gain_numbers(of_group)
+    for group, gain_in_group in gain_of_group.items():
+        losses = (gain_in_group.before, gain_in_group.cross_fitted, gain_in_group.gain)
+        rows.append((str(group), gain_in_group.tally.n, *losses))
+        numbers_of_groups[str(group)] = gain_numbers(gain_in_group)
 
     head_of_cases, _ = headings(t)
     head = (by, head_of_cases, "Brier before", "cross-fitted", "gain")
@@ -413,13 +419,13 @@ def what_a_map_changes(
     return [meaning, changes], gain.tally
 
 
-def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Finding:
+def _meaning_of_map(t: Tally, fitted_map: Callable[[Any], Any], method: str) -> Finding:
     """Return the probabilities of some scores, from the highest to the lowest."""
     # six scores or fewer, evenly from the highest to the lowest
     places = ((len(t) - 1) * np.linspace(0, 1, 6)).round().astype(int)
     scores = t.score[np.unique(places)]
     head = ["score", "probability"]
-    columns = [scores, fitted(scores)]
+    columns = [scores, fitted_map(scores)]
     logistic = _logistic_beside(t, scores) if method == POOLED_BINS else None
     if logistic is not None:
         head.append("logistic curve (Platt)")
@@ -428,7 +434,7 @@ def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Find
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     method_in_words = method
     if method == "auto":
-        method_in_words = f"auto, which chose {type(fitted).__name__}"
+        method_in_words = f"auto, which chose {type(fitted_map).__name__}"
 
     return finding(
         "calibration",

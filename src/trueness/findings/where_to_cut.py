@@ -29,12 +29,18 @@ from trueness.findings.records import Figure, Finding, fields_of, figure, findin
 from trueness.findings.slider_steps import (
     Steps,
     columns,
-    met,
+    constraint_holds,
     quantity,
-    short,
+    round_for_page,
     weight_of,
 )
-from trueness.findings.subject import Subject, best_for, cut_of, named_groups, possible
+from trueness.findings.subject import (
+    Subject,
+    answer_or_none,
+    best_for,
+    cut_of,
+    named_groups,
+)
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import apply_design
 from trueness.metrics.definitions import METRICS
@@ -46,10 +52,12 @@ from trueness.threshold.rule import AtThreshold, confusion
 from trueness.threshold.validation import Validation
 
 PR, PRICE = "Precision and recall", "What a threshold costs"
-POINTS = 21  # of curves whose every point has limits of its own
-BINS = 40  # of scores
+CURVE_POINTS = 21  # of curves whose every point has limits of its own
+SCORE_BINS = 40  # of scores
 LEAST_PROBABILITY = 0.001  # at the end of a logit axis
-RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
+RARE_PREVALENCE = (
+    0.1  # where fewer cases are positive, precision and recall say more than ROC
+)
 
 
 def slider(subject: Subject) -> dict[str, Any]:
@@ -68,9 +76,12 @@ def slider(subject: Subject) -> dict[str, Any]:
                 "start": steps.start,
                 "size": len(steps.threshold),
                 "meets": [
-                    _zeros_and_ones(met(c, steps.confusion)) for c in constraints
+                    _zeros_and_ones(constraint_holds(c, steps.confusion))
+                    for c in constraints
                 ],
-                "columns": {k: short(k, values) for k, values in quantities.items()},
+                "columns": {
+                    k: round_for_page(k, values) for k, values in quantities.items()
+                },
             }
         )
 
@@ -81,13 +92,13 @@ def slider(subject: Subject) -> dict[str, Any]:
             {"metric": c.metric.name, "bound": c.bound, "upward": c.upward}
             for c in constraints
         ],
-        "prevalence": prevalence_meant(subject),
+        "prevalence": prevalence_of_rates(subject),
     }
 
 
-def prevalence_meant(subject: Subject) -> float:
+def prevalence_of_rates(subject: Subject) -> float:
     """Return the prevalence that rates are for, with few digits."""
-    return float(f"{subject.steps[0].share:.6g}")
+    return float(f"{subject.steps[0].prevalence_of_rates:.6g}")
 
 
 def _zeros_and_ones(holds: Array) -> str:
@@ -126,11 +137,11 @@ def at_the_cut(subject: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
     request = subject.request
     best = subject.best
-    checked = subject.checked
-    is_given = isinstance(checked, AtThreshold)
+    evaluation = subject.evaluation
+    is_given = isinstance(evaluation, AtThreshold)
     counts = best.point.confusion
     flags_some = bool(counts.tp + counts.fp)
-    rows = rows_of(checked.metrics, counts) if checked and flags_some else []
+    rows = rows_of(evaluation.metrics, counts) if evaluation and flags_some else []
     where = "on new cases, at the threshold"
 
     if is_given:
@@ -140,14 +151,14 @@ def at_the_cut(subject: Subject) -> Finding:
 
     caption = f"{best.name} {where} {cut_of(best.point)}"
     prevalence = subject.cases.design.prevalence
-    guaranteed = subject.guaranteed(best.key, best.tally)
+    guarantee = subject.guarantee_of(best.key, best.tally)
 
     return finding(
         "every threshold",
         fields_of(best.point, "threshold", "score_range"),
         answer=(
-            *(promise_notes(guaranteed) or (_how_chosen(subject),)),
-            *_surer_threshold(subject),
+            *(promise_notes(guarantee) or (_choice_note(subject),)),
+            *_surer_threshold_note(subject),
             *note_if(request.constraints, "red"),
             *note_if(prevalence is not None, "shares for", share=prevalence),
         ),
@@ -158,14 +169,14 @@ def at_the_cut(subject: Subject) -> Finding:
     )
 
 
-def _holds_on_new_cases(checked: Validation | AtThreshold | None) -> bool:
+def _holds_on_new_cases(evaluation: Validation | AtThreshold | None) -> bool:
     """Return whether a validation expects a constraint to hold on new cases."""
-    return isinstance(checked, Validation) and bool(
-        sentences.kept_constraint_sentences(checked)
+    return isinstance(evaluation, Validation) and bool(
+        sentences.kept_constraint_sentences(evaluation)
     )
 
 
-def _how_chosen(subject: Subject) -> Note:
+def _choice_note(subject: Subject) -> Note:
     """Return by what the threshold was chosen, and within which constraints."""
     request = subject.request
     if request.at is not None:
@@ -177,19 +188,19 @@ def _how_chosen(subject: Subject) -> Note:
 
     constraints = " and ".join(map(repr, request.constraints))
     subject_to = f", subject to {constraints}" if constraints else ""
-    if constraints and _holds_on_new_cases(subject.checked):
+    if constraints and _holds_on_new_cases(subject.evaluation):
         subject_to += " on new cases"
 
     best = "minimises" if request.minimizes else "maximises"
     return note("chosen", best=best, what=objective, limits=subject_to)
 
 
-def _surer_threshold(subject: Subject) -> tuple[Note, ...]:
+def _surer_threshold_note(subject: Subject) -> tuple[Note, ...]:
     """Say where to cut to be sure of the constraints, not only to expect them."""
     request = subject.request
     best = subject.best
 
-    if not request.constraints or not isinstance(subject.checked, Validation):
+    if not request.constraints or not isinstance(subject.evaluation, Validation):
         return ()
 
     find = partial(
@@ -202,60 +213,67 @@ def _surer_threshold(subject: Subject) -> tuple[Note, ...]:
     )
 
     try:
-        surer = possible(find)
+        guarantee = answer_or_none(find)
     except InputError:
         # some metrics have no test, and some constraints cannot be proved
         return ()
 
-    if surer is None or surer.threshold == best.point.threshold:
+    if guarantee is None or guarantee.threshold == best.point.threshold:
         return ()
 
-    counts = confusion(best.tally, surer.threshold)
+    counts = confusion(best.tally, guarantee.threshold)
     flagged_rate = METRICS["flagged_rate"]
 
     return (
         note(
             "surer",
             level=request.level,
-            constraint=surer.constraint,
-            cut=cut_text(surer.threshold, surer.score_range),
+            constraint=guarantee.constraint,
+            cut=cut_text(guarantee.threshold, guarantee.score_range),
             flagged=float(flagged_rate(counts)),
             instead=float(flagged_rate(best.point.confusion)),
         ),
     )
 
 
-def _with_dot(subject: Subject, picture: Figure, plane: str = "") -> Figure:
+def _with_dot(subject: Subject, figure_of_curves: Figure, plane: str = "") -> Figure:
     """Add the dot that moves with the threshold to a figure of curves.
 
     In a ``plane`` of two metrics the region is shaded where a constraint is not met.
     """
     first = subject.steps[0]
-    columns_now = columns(first.pick(first.start), subject.request.costs)
-    across, up = picture.follow.split()
+    columns_now = columns(first.single_step(first.start), subject.request.costs)
+    across, up = figure_of_curves.follow.split()
 
     return replace(
-        picture,
+        figure_of_curves,
         order=subject.names,
         at=(columns_now[across].item(), columns_now[up].item()),
-        shaded=_shaded(subject, plane) if plane else (),
+        shaded=_infeasible_strips(subject, plane) if plane else (),
     )
 
 
 def _figures(subject: Subject) -> list[Figure]:
     """Draw what the slider moves; a first look has no bands, and waits for nothing."""
-    pictures = [_scores(subject), *_roc_and_precision_recall(subject), _price(subject)]
+    pictures = [
+        _scores_figure(subject),
+        *_roc_and_precision_recall(subject),
+        _price_figure(subject),
+    ]
     if subject.request.replicates:
-        pictures.append(_capacity(subject))
-        more = (_benefit(subject), possible(partial(_any_cost, subject)))
-        pictures += [picture for picture in more if picture is not None]
+        pictures.append(_capacity_figure(subject))
+        optional_pictures = (
+            _net_benefit_figure(subject),
+            answer_or_none(partial(_cost_ratio_figure, subject)),
+        )
+        pictures += [picture for picture in optional_pictures if picture is not None]
     return pictures
 
 
 def _roc_and_precision_recall(subject: Subject) -> list[Figure]:
     """Draw both curves; first the one that says more at this prevalence."""
-    prevalence = subject.steps[0].share
-    positives_are_rare = prevalence < RARE
+    prevalence = subject.steps[0].prevalence_of_rates
+    positives_are_rare = prevalence < RARE_PREVALENCE
     # without costs both curves stand before what a threshold costs
     costs_stated = bool(subject.request.stated_cost)
 
@@ -298,10 +316,12 @@ def _curves_with_bands(subject: Subject, kind: str) -> Curves:
             replicates=request.replicates,
         )
 
-    return subject.memory.curves.once(CurveDrawing(kind, request.precision), draw)
+    return subject.memory.curves.get_or_compute(
+        CurveDrawing(kind, request.precision), draw
+    )
 
 
-def _price(subject: Subject) -> Figure:
+def _price_figure(subject: Subject) -> Figure:
     """Draw what every threshold costs; folded where no costs were stated."""
     fp, fn = subject.request.costs
     costs_stated = bool(subject.request.stated_cost)
@@ -312,7 +332,9 @@ def _price(subject: Subject) -> Figure:
 
     picture = figure(
         PRICE,
-        subject.memory.curves.once(CurveDrawing("price", costs=(fp, fn)), draw),
+        subject.memory.curves.get_or_compute(
+            CurveDrawing("price", costs=(fp, fn)), draw
+        ),
         title_values={"fp": fp, "fn": fn},
         note=None if costs_stated else str(note("equal costs", fn=fn)),
         follow="flagged_rate cost",
@@ -323,20 +345,20 @@ def _price(subject: Subject) -> Figure:
     return _with_dot(subject, picture)
 
 
-def _scores(subject: Subject) -> Figure:
+def _scores_figure(subject: Subject) -> Figure:
     """Draw the scores of both classes, and which of them the threshold flags."""
     probabilities = all(model.is_probability for model in subject.models)
-    data = subject.memory.histograms.once(
+    data = subject.memory.histograms.get_or_compute(
         None, lambda: _score_bars(subject.tallies, probabilities)
     )
     first = subject.steps[0]
-    at_start = columns(first.pick(first.start), subject.request.costs)
+    at_start = columns(first.single_step(first.start), subject.request.costs)
 
     return figure(
         "Scores",
         data,
         order=subject.names,
-        at=(first.first, 0.0),
+        at=(first.start_threshold, 0.0),
         rule="threshold",
         logit=probabilities,
         counts={
@@ -359,7 +381,9 @@ def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
     if low == high:
         return score_figure(tallies)
 
-    logits = np.linspace(np.log(low / (1 - low)), np.log(high / (1 - high)), BINS + 1)
+    logits = np.linspace(
+        np.log(low / (1 - low)), np.log(high / (1 - high)), SCORE_BINS + 1
+    )
     edges = 1 / (1 + np.exp(-logits))
     # as they were before rounding, so that no score is outside
     edges[0] = low
@@ -368,23 +392,23 @@ def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
     neg = {}
     pos = {}
     for name, tally in tallies.items():
-        neg[name] = _in_bins(tally.score, tally.neg, edges)
-        pos[name] = _in_bins(tally.score, tally.pos, edges)
+        neg[name] = _counts_in_bins(tally.score, tally.neg, edges)
+        pos[name] = _counts_in_bins(tally.score, tally.pos, edges)
     return Bars("Scores", edges, neg=neg, pos=pos)
 
 
-def _in_bins(score: Floats, counts: Array, edges: Floats) -> Floats:
+def _counts_in_bins(score: Floats, counts: Array, edges: Floats) -> Floats:
     """Count scores between edges; those outside are in the first and the last bin."""
     inside = np.clip(score, edges[0], edges[-1])
     heights, _ = np.histogram(inside, edges, weights=counts + 0.0)
     return np.asarray(heights, dtype=np.float64)
 
 
-def _capacity(subject: Subject) -> Figure:
+def _capacity_figure(subject: Subject) -> Figure:
     """Draw how many positives are among those flagged first."""
     picture = figure(
         "Capacity",
-        subject.memory.curves.once(
+        subject.memory.curves.get_or_compute(
             CurveDrawing("gain"), lambda: curve_figure("gain", subject.tallies)
         ),
         follow="flagged_rate recall",
@@ -395,7 +419,7 @@ def _capacity(subject: Subject) -> Figure:
     return _with_dot(subject, picture, "gain")
 
 
-def _any_cost(subject: Subject) -> Figure:
+def _cost_ratio_figure(subject: Subject) -> Figure:
     """Draw the cost of the best threshold for every weight of the two errors."""
     level = subject.request.level
     first = subject.steps[0]
@@ -403,12 +427,16 @@ def _any_cost(subject: Subject) -> Figure:
         cost_figures.cost_curve_figure,
         subject.tallies,
         level=level,
-        at=np.linspace(0, 1, POINTS),
+        at=np.linspace(0, 1, CURVE_POINTS),
     )
     picture = figure(
         "Cost for every cost ratio",
-        subject.memory.curves.once(CurveDrawing("cost_curve", level=level), draw),
-        title_values={"weight": weight_of(first.share, subject.request.costs)},
+        subject.memory.curves.get_or_compute(
+            CurveDrawing("cost_curve", level=level), draw
+        ),
+        title_values={
+            "weight": weight_of(first.prevalence_of_rates, subject.request.costs)
+        },
         follow="weight weighted_cost",
         tilt="fpr fnr",
         ends=(first.at_start("fpr"), first.at_start("fnr")),
@@ -419,7 +447,7 @@ def _any_cost(subject: Subject) -> Figure:
     return _with_dot(subject, picture)
 
 
-def _shaded(subject: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
+def _infeasible_strips(subject: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     """Shade where a constraint is not met, half a column wider: two strips meet."""
     first = subject.steps[0]
     constraints = subject.request.constraints
@@ -431,18 +459,18 @@ def _shaded(subject: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     for x, low, high in cost_figures.region(
         constraints, plane, first.n_pos, first.n_neg, met=False
     ):
-        widened = np.concatenate([[x[0] - half_column], x, [x[-1] + half_column]])
-        strips.append((widened.clip(0, 1), _with_ends(low), _with_ends(high)))
+        columns = np.concatenate([[x[0] - half_column], x, [x[-1] + half_column]])
+        strips.append((columns.clip(0, 1), _repeat_ends(low), _repeat_ends(high)))
 
     return tuple(strips)
 
 
-def _with_ends(values: Floats) -> Floats:
+def _repeat_ends(values: Floats) -> Floats:
     """Repeat the first value and the last one."""
     return np.concatenate([values[:1], values, values[-1:]])
 
 
-def _benefit(subject: Subject) -> Figure | None:
+def _net_benefit_figure(subject: Subject) -> Figure | None:
     """Draw the net benefit of acting on scores that are probabilities."""
     thresholds_of = _thresholds_of_probabilities(subject)
     if not thresholds_of:
@@ -453,8 +481,8 @@ def _benefit(subject: Subject) -> Figure | None:
         tallies, level=subject.request.level, at=thresholds_of
     )
     first = subject.steps[0]
-    prevalence = first.share
-    threshold_now = float(np.clip(first.first, 0, 1))
+    prevalence = first.prevalence_of_rates
+    threshold_now = float(np.clip(first.start_threshold, 0, 1))
     largest_benefit = max(float(line["y"].max()) for line in data.lines)
     top = max(largest_benefit, 0.1 * prevalence) * 1.15
 
@@ -481,7 +509,7 @@ def _thresholds_of_probabilities(subject: Subject) -> dict[str, Floats]:
         threshold = np.maximum(stops.threshold[stops.threshold < 1], 0.0)
         has_odds = threshold.size and stops.threshold[-1] < 1
         if model.is_probability and has_odds:
-            number = min(threshold.size, POINTS)
+            number = min(threshold.size, CURVE_POINTS)
             places = np.linspace(0, threshold.size - 1, number).round()
             thresholds_of[model.name] = threshold[places.astype(int)]
 
@@ -534,7 +562,7 @@ def _best_for_prevalences(subject: Subject) -> OperatingPoint:
         validate = partial(
             validate_choice, tally, request.single_goal, request, request.prevalences
         )
-        validation = possible(validate)
+        validation = answer_or_none(validate)
         if validation is not None:
             point: OperatingPoint = validation.choice
             return point
@@ -548,7 +576,7 @@ def two_cuts(subject: Subject) -> Finding | None:
     if goal is None:
         return None
 
-    of_pair = replace(
+    request_for_pair = replace(
         subject.request,
         maximize=goal.maximize,
         minimize=goal.minimize,
@@ -556,7 +584,7 @@ def two_cuts(subject: Subject) -> Finding | None:
         prevalences=None,
     )
 
-    return find_cut(subject.best.tally, of_pair, name=subject.best.name)[0]
+    return find_cut(subject.best.tally, request_for_pair, name=subject.best.name)[0]
 
 
 def cuts_of_groups(subject: Subject) -> Finding | None:
@@ -565,9 +593,9 @@ def cuts_of_groups(subject: Subject) -> Finding | None:
     if not request.group_constraints:
         return None
 
-    parts = named_groups(subject, subject.best.key)
+    tallies = named_groups(subject, subject.best.key)
     groups = {
-        group: tally for group, tally in parts.items() if tally.n_pos and tally.n_neg
+        group: tally for group, tally in tallies.items() if tally.n_pos and tally.n_neg
     }
     if len(groups) < 2:
         raise InputError(
@@ -576,7 +604,7 @@ def cuts_of_groups(subject: Subject) -> Finding | None:
         )
 
     goal = request.single_goal
-    of_groups = replace(
+    request_for_groups = replace(
         request,
         maximize=goal.maximize,
         minimize=goal.minimize,
@@ -584,4 +612,4 @@ def cuts_of_groups(subject: Subject) -> Finding | None:
         prevalences=None,
     )
 
-    return find_cut(subject.best.tally, of_groups, groups)[0]
+    return find_cut(subject.best.tally, request_for_groups, groups)[0]

@@ -24,7 +24,7 @@ from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
 from trueness.findings.diagnostic_tests import are_tests, which_test_is_better
-from trueness.findings.how_good import cases_note, turned
+from trueness.findings.how_good import cases_note, reversed_notes
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
@@ -39,7 +39,7 @@ from trueness.findings.records import (
 from trueness.findings.subject import Subject, cut_of
 from trueness.metrics.grammar import text_of
 
-LEAST = 0.001  # a difference of recall that can be read
+MIN_SHOWN_MARGIN = 0.001  # a difference of recall that can be read
 MOST_PAIRS = 45  # whole curves of more pairs are not compared: ten classifiers
 MOST_ROWS = 100_000  # what resamples or ranks every case is asked of so many
 DOMINANCE = (
@@ -61,7 +61,7 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
     Tests, which have no threshold, are compared by ``metric``, or by sensitivity and
     specificity.
     """
-    panel = _panel(subject)
+    panel = _panel_to_compare(subject)
 
     if are_tests(subject.data):
         return which_test_is_better(
@@ -73,11 +73,11 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
     keys = [name for name in panel.names if name in shown_names]
 
     areas = compare_auc(panel[keys], level=subject.request.level)
-    curves, drawn = _compare_curves(subject, panel, keys)
+    curves, sampling_remark = _compare_curves(subject, panel, keys)
     dominance = []
-    for (first_name, second_name), compared in curves.items():
+    for (first_name, second_name), comparison in curves.items():
         pair_of_names = {"first": first_name, "second": second_name}
-        dominance.append({**pair_of_names, **fields_of(compared, *DOMINANCE)})
+        dominance.append({**pair_of_names, **fields_of(comparison, *DOMINANCE)})
 
     rows = []
     for pair in areas.pairs:
@@ -87,15 +87,15 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
 
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
     differences_of_best = _differences_from_best(areas, best, shown_names)
-    notes = [*subject.alike]
+    notes = [*subject.cluster_notes]
     for model in subject.models:
-        notes += turned(model.name, model.auc)
+        notes += reversed_notes(model.name, model.auc)
 
     notes += _curve_notes(shown_names, curves, best)
     notes += note_if(not curves, "no curves", most=MOST_ROWS)
 
-    if curves and drawn:
-        notes.append(note("drawn", what="Curves were compared", drawn=drawn))
+    if curves and sampling_remark:
+        notes.append(note("drawn", what="Curves were compared", drawn=sampling_remark))
 
     notes += as_notes(areas.notes)
 
@@ -110,13 +110,16 @@ def which_is_better(subject: Subject, metric: str = "") -> Finding:
         },
         answer=(cases_note(panel), *_verdict(subject, areas)),
         notes=tuple(notes),
-        tables=(_each(subject), table("Differences of the AUC", head, rows)),
+        tables=(
+            _classifier_table(subject),
+            table("Differences of the AUC", head, rows),
+        ),
         figures=tuple(_figures(differences_of_best, shown_names, curves)),
     )
 
 
 def _differences_from_best(
-    areas: Comparison, best: str, text: Mapping[str, str]
+    areas: Comparison, best: str, shown_names: Mapping[str, str]
 ) -> dict[str, Estimate]:
     """Return the AUC of the best classifier minus that of each other one.
 
@@ -125,13 +128,17 @@ def _differences_from_best(
     differences = {}
     for pair in areas.pairs:
         if pair.first == best:
-            differences[f"{text[best]} {MINUS} {text[pair.second]}"] = pair.difference
+            differences[f"{shown_names[best]} {MINUS} {shown_names[pair.second]}"] = (
+                pair.difference
+            )
         elif pair.second == best:
             estimate = pair.difference
             turned_round = replace(
                 estimate, value=-estimate.value, low=-estimate.high, high=-estimate.low
             )
-            differences[f"{text[best]} {MINUS} {text[pair.first]}"] = turned_round
+            differences[f"{shown_names[best]} {MINUS} {shown_names[pair.first]}"] = (
+                turned_round
+            )
 
     return dict(sorted(differences.items(), key=lambda pair: pair[1].value))
 
@@ -143,10 +150,10 @@ def _compare_curves(
 
     Of many pairs those of the best classifier; none of very many dependent cases.
     """
-    sample, remark = fewer(panel, subject.request.rng)
+    sample, sampling_remark = sample_of_panel(panel, subject.request.rng)
     # dependent cases are not drawn from, and stay as many as they are
     if len(sample.rows) > MOST_ROWS:
-        return {}, remark
+        return {}, sampling_remark
 
     pairs = list(combinations(keys, 2))
     if len(pairs) > MOST_PAIRS:
@@ -155,10 +162,10 @@ def _compare_curves(
     curves = dominance.dominance_of_pairs(
         sample, pairs, level=subject.request.level, rng=subject.request.rng
     )
-    return curves, remark
+    return curves, sampling_remark
 
 
-def _panel(subject: Subject) -> Panel:
+def _panel_to_compare(subject: Subject) -> Panel:
     """Return the classifiers on the same cases."""
     several_classifiers(subject.data, "compare_auc")
     refuse(subject.data, "compare")  # labelled cases alone would have other AUCs
@@ -166,7 +173,7 @@ def _panel(subject: Subject) -> Panel:
     return subject.data
 
 
-def fewer(panel: Panel, rng: Seed) -> tuple[Panel, str]:
+def sample_of_panel(panel: Panel, rng: Seed) -> tuple[Panel, str]:
     """Return a random sample of a panel with very many rows, and a remark on it."""
     labelled = panel.labelled()
     if not labelled.single_cases or len(labelled.rows) <= MOST_ROWS:
@@ -234,7 +241,7 @@ def _verdict(subject: Subject, areas: Comparison) -> tuple[Note, Note]:
     return best_note, significance
 
 
-def _each(subject: Subject) -> Table:
+def _classifier_table(subject: Subject) -> Table:
     """Return the AUC of each, and its best threshold with the objective there."""
     if subject.request.at is not None:
         rows = [(model.name, model.auc) for model in subject.models]
@@ -298,7 +305,7 @@ def _note_on_margin(
         other = first
 
     return note_if(
-        margin >= LEAST and difference.verdict != "equal",
+        margin >= MIN_SHOWN_MARGIN and difference.verdict != "equal",
         "nowhere better",
         level=difference.level,
         other=shown_names[other],
@@ -307,33 +314,35 @@ def _note_on_margin(
 
 
 def _figures(
-    differences: Mapping[str, Estimate], text: Mapping[str, str], curves: Pairs
+    differences: Mapping[str, Estimate], shown_names: Mapping[str, str], curves: Pairs
 ) -> list[Figure]:
     """Return the figures of differences, and of the first pair of curves.
 
     The table has all pairs.
     """
     forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
-    many = len(differences) > 1
+    several = len(differences) > 1
     not_adjusted = (
         "Intervals are not adjusted for multiple comparisons; the p-values are."
     )
-    pictures = [Figure(forest, "Differences", not_adjusted if many else "", of="pair")]
+    pictures = [
+        Figure(forest, "Differences", not_adjusted if several else "", of="pair")
+    ]
 
     if curves:
         (first, second), difference = next(iter(curves.items()))
-        name_of_pair = f"{text[first]} {MINUS} {text[second]}"
+        name_of_pair = f"{shown_names[first]} {MINUS} {shown_names[second]}"
         pictures.append(
             figure(
                 "Better everywhere?",
                 dominance.difference_figure(difference, name_of_pair),
                 {
-                    "first": text[first],
-                    "second": text[second],
+                    "first": shown_names[first],
+                    "second": shown_names[second],
                     "level": difference.level,
                 },
                 order=(name_of_pair,),
-                folded=many,
+                folded=several,
             )
         )
 
@@ -365,11 +374,11 @@ def in_each_group(
 
 def better_together(subject: Subject) -> Finding:
     """Return how ways to combine classifiers rank cases they were not fitted on."""
-    panel = _panel(subject)
+    panel = _panel_to_compare(subject)
     if subject.request.combiner:
         choice(subject.request.combiner, list(COMBINERS), "combiner")
 
-    sample, remark = fewer(panel, subject.request.rng)
+    sample, sampling_remark = sample_of_panel(panel, subject.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
     keys = {model.key for model in subject.models}
     names = [name for name in sample.names if name in keys]
@@ -377,11 +386,16 @@ def better_together(subject: Subject) -> Finding:
         sample[names], level=subject.request.level, rng=subject.request.rng
     )
 
-    return combined(subject, comparison, subject.request.combiner, remark)
+    return combination_finding(
+        subject, comparison, subject.request.combiner, sampling_remark
+    )
 
 
-def combined(
-    subject: Subject, comparison: CombinerComparison, method: str = "", drawn: str = ""
+def combination_finding(
+    subject: Subject,
+    comparison: CombinerComparison,
+    method: str = "",
+    sampling_remark: str = "",
 ) -> Finding:
     """Say what the best combination, or the one named, adds to the best classifier."""
     method = method or comparison.best()
@@ -440,7 +454,12 @@ def combined(
             cases_note(subject.cases),
             note(f"together {verdict}", method=method, best=best.name, gain=gain),
         ),
-        notes=note_if(drawn, "drawn", what="Combinations were compared", drawn=drawn),
+        notes=note_if(
+            sampling_remark,
+            "drawn",
+            what="Combinations were compared",
+            drawn=sampling_remark,
+        ),
         tables=(
             table("Combiners on cases not used for fitting, fold by fold", head, rows),
         ),

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
-from trueness._core.names import told_apart
+from trueness._core.names import distinct_names
 from trueness._core.numbers import MINUS, counted, number_of, percent, points
 from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
@@ -36,7 +36,7 @@ from trueness.findings.records import (
     finding,
     table,
 )
-from trueness.findings.subject import NAME, possible
+from trueness.findings.subject import NAME, answer_or_none
 from trueness.findings.systems import difference_sentences, rate_sentences
 from trueness.inference.estimates import estimate_from_interval
 from trueness.nogold import figures
@@ -47,17 +47,30 @@ from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import PER_PAIR, RateComparison
 
-ALL = "all"  # the name of the only system
+ONLY_SYSTEM = "all"  # the name of the only system
 _CRITERIA = {"product": "product", "squares": "sum of squares", "sum": "sum",
              "min": "minimum"}  # fmt: skip
-_BOTH = ("sensitivity", "specificity")
-HOW = {
+_RATES_OF_TEST = ("sensitivity", "specificity")
+HOW_LABELS_WERE_CHOSEN = {
     "random": "at random",
     "by verdict": "by the verdicts of the judges",
     "by truth": "by their true label",
 }
-_RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
-_RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
+_RULE_FIELDS = (
+    "criterion",
+    "formula",
+    "sensitivity",
+    "specificity",
+    "probability_best",
+)
+_RATE_FIELDS = (
+    "effective_judges",
+    "labelled",
+    "labels",
+    "cases",
+    "identified",
+    "independent",
+)
 IF_INDEPENDENT = "if errors were independent"
 JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
 
@@ -79,7 +92,7 @@ def without_labels(
             option="unlabelled",
         )
 
-    with warnings.catch_warnings(record=True) as raised:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         are_tests = np.isin(data.rows[~np.isnan(data.rows)], (0.0, 1.0)).all()
         if are_tests:
@@ -89,13 +102,13 @@ def without_labels(
             tiles = _test_tiles(posterior, rule)
             question = "How good are these tests?"
         else:
-            agreed = agreement(data, level=level)
-            section = how_good_scores(data, agreed)
-            tiles = _score_tiles(agreed)
+            agreement_of_scores = agreement(data, level=level)
+            section = how_good_scores(data, agreement_of_scores)
+            tiles = _score_tiles(agreement_of_scores)
             question = "How good are these classifiers?"
 
     _, note_on_prevalence, *notes_on_quality = section.answer
-    remarks = as_notes(str(warning.message) for warning in raised)
+    remarks = as_notes(str(warning.message) for warning in caught_warnings)
     needs_labels = not are_tests or posterior.open
     answers = (
         ("How common is the condition?", (note_on_prevalence,)),
@@ -124,7 +137,7 @@ def how_good_tests(
     panel: Panel, posterior: LatentPosterior, rule: Combination, by: str = "population"
 ) -> Finding:
     """Say how good each test is, how common the condition, and which rule is best."""
-    texts = told_apart(list(panel.names), NAME)
+    texts = distinct_names(list(panel.names), NAME)
     tables = [_table_of_tests(panel, posterior, texts)]
 
     if len(posterior.populations) > 1:
@@ -134,7 +147,9 @@ def how_good_tests(
         ]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
 
-    other = posterior.independent
+    numbers_if_independent = None
+    if posterior.independent is not None:
+        numbers_if_independent = _posterior_numbers(posterior.independent)
 
     return finding(
         "nogold",
@@ -143,7 +158,7 @@ def how_good_tests(
             **fields_of(
                 posterior, "dependence", "identified", "log_bayes_factor", "notes"
             ),
-            "independent": other and _posterior_numbers(other),
+            "independent": numbers_if_independent,
             "combination": _rule_numbers(rule, posterior.open),
         },
         answer=as_notes(
@@ -171,7 +186,7 @@ def _table_of_tests(
 
     columns: dict[str, list[Any]] = {"test": list(shown_names)}
     for assumption, answer in posteriors.items():
-        for measure in _BOTH:
+        for measure in _RATES_OF_TEST:
             estimate_of = getattr(answer, measure)
             cells = [_cell(estimate_of[name]) for name in panel.names]
             columns[f"{measure}{assumption}"] = cells
@@ -197,13 +212,13 @@ def _sentence_on_prevalence(posterior: LatentPosterior, tests: int) -> str:
     if len(posterior.populations) > 1:
         return "The first table has the prevalence of each population."
 
-    sentence = _credible(posterior.prevalence)
-    alone = posterior.independent if posterior.open else None
-    if alone is None:
+    sentence = _prevalence_text(posterior.prevalence)
+    if_independent = posterior.independent if posterior.open else None
+    if if_independent is None:
         return sentence
 
-    code = "if independent" if alone.identified else "from the prior"
-    beside = note(code, share=alone.prevalence, tests=counted(tests, "test"))
+    code = "if independent" if if_independent.identified else "from the prior"
+    beside = note(code, share=if_independent.prevalence, tests=counted(tests, "test"))
     return f"{sentence} {beside}"
 
 
@@ -212,7 +227,7 @@ def _sentences_on_rule(rule: Combination, is_open: bool) -> list[str]:
     best = note(
         "best rule of votes" if is_open else "best rule",
         rule=shown(rule.formula, 300),
-        **fields_of(rule, *_BOTH),
+        **fields_of(rule, *_RATES_OF_TEST),
     )
 
     if rule.criterion not in _CRITERIA:
@@ -226,20 +241,25 @@ def _accuracy_figures(
     posterior: LatentPosterior, texts: Sequence[str]
 ) -> tuple[Figure, ...]:
     """Draw sensitivities and specificities; both answers where votes leave two."""
-    alone = posterior.independent if posterior.open else None
-    if posterior.open and (alone is None or not alone.identified):
+    if_independent = posterior.independent if posterior.open else None
+    if posterior.open and (if_independent is None or not if_independent.identified):
         return ()  # that is the prior
 
     figures = []
-    for word in _BOTH:
-        named = dict(zip(texts, getattr(posterior, word).values(), strict=True))
-        data = intervals(word.capitalize(), word, named)
+    for rate_name in _RATES_OF_TEST:
+        estimates = dict(
+            zip(texts, getattr(posterior, rate_name).values(), strict=True)
+        )
+        data = intervals(rate_name.capitalize(), rate_name, estimates)
         note_below = ""
-        if alone is not None:
-            values = [estimate.value for estimate in getattr(alone, word).values()]
+        if if_independent is not None:
+            values = [
+                estimate.value
+                for estimate in getattr(if_independent, rate_name).values()
+            ]
             data = replace(data, marks={IF_INDEPENDENT: np.array(values)})
             note_below = str(note("two answers"))
-        figures.append(Figure(data, word.capitalize(), of="test", note=note_below))
+        figures.append(Figure(data, rate_name.capitalize(), of="test", note=note_below))
 
     return tuple(figures)
 
@@ -248,7 +268,9 @@ def _posterior_numbers(posterior: LatentPosterior) -> dict[str, Any]:
     """Return prevalence, sensitivities and specificities."""
     tests = {}
     for name in posterior.names:
-        tests[name] = {measure: getattr(posterior, measure)[name] for measure in _BOTH}
+        tests[name] = {
+            measure: getattr(posterior, measure)[name] for measure in _RATES_OF_TEST
+        }
 
     prevalence = posterior.prevalence
     groups = {}
@@ -261,16 +283,16 @@ def _posterior_numbers(posterior: LatentPosterior) -> dict[str, Any]:
     return {"prevalence": prevalence, "tests": tests, "groups": groups}
 
 
-def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
+def _rule_numbers(rule: Combination, is_open: bool) -> dict[str, Any]:
     """Return the numbers of a rule; of votes alone an interval is all there is."""
-    numbers = fields_of(rule, *_RULE, "gap")
-    if unknown:
-        for word in _BOTH:
-            numbers[word] = replace(numbers[word], value=np.nan)
+    numbers = fields_of(rule, *_RULE_FIELDS, "gap")
+    if is_open:
+        for rate_name in _RATES_OF_TEST:
+            numbers[rate_name] = replace(numbers[rate_name], value=np.nan)
     return numbers
 
 
-def _credible(estimate: Estimate) -> str:
+def _prevalence_text(estimate: Estimate) -> str:
     """Say what a posterior says of the prevalence; of an open one the interval."""
     return str(
         note("votes alone" if np.isnan(estimate.value) else "credible", e=estimate)
@@ -296,25 +318,31 @@ def _test_tiles(posterior: LatentPosterior, rule: Combination) -> list[Tile]:
     """Show what is known: without labels intervals, and what independence gives."""
     rule_numbers = _rule_numbers(rule, posterior.open)
     tiles = [_tile("prevalence", posterior.prevalence)]
-    alone = posterior.independent if posterior.open else None
-    if alone is not None and alone.identified:
-        tiles.append(_tile("if errors were independent", alone.prevalence))
+    if_independent = posterior.independent if posterior.open else None
+    if if_independent is not None and if_independent.identified:
+        tiles.append(_tile("if errors were independent", if_independent.prevalence))
 
     tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
-    return [*tiles, *(_tile(f"its {word}", rule_numbers[word]) for word in _BOTH)]
+    return [
+        *tiles,
+        *(
+            _tile(f"its {rate_name}", rule_numbers[rate_name])
+            for rate_name in _RATES_OF_TEST
+        ),
+    ]
 
 
-def _score_tiles(agreed: Agreement) -> list[Tile]:
+def _score_tiles(agreement: Agreement) -> list[Tile]:
     """Show that ranks determine nothing, and what independence would give."""
-    tiles = [_tile("prevalence", agreed.prevalence)]
-    alone = agreed.independent
-    if alone is not None and not contradicts_independence(agreed):
-        best = _best_by_auc(alone.auc)
-        area = alone.auc[best]
+    tiles = [_tile("prevalence", agreement.prevalence)]
+    if_independent = agreement.independent
+    if if_independent is not None and not contradicts_independence(agreement):
+        best = _best_by_auc(if_independent.auc)
+        area = if_independent.auc[best]
         span = f"{area.low:.3f} to {area.high:.3f}"
-        whose = f"AUC of {shown(best, 40)}, {IF_INDEPENDENT}"
-        tiles.append(_tile(IF_INDEPENDENT, alone.prevalence))
-        tiles.append(Tile(whose, f"{area.value:.3f}", span))
+        title = f"AUC of {shown(best, 40)}, {IF_INDEPENDENT}"
+        tiles.append(_tile(IF_INDEPENDENT, if_independent.prevalence))
+        tiles.append(Tile(title, f"{area.value:.3f}", span))
 
     return tiles
 
@@ -324,14 +352,14 @@ def _best_by_auc(areas: Mapping[str, Estimate]) -> str:
     return max(areas, key=lambda name: areas[name].value)
 
 
-def contradicts_independence(agreed: Agreement) -> bool:
+def contradicts_independence(agreement: Agreement) -> bool:
     """Return whether the scores contradict errors independent within the classes."""
-    return (agreed.independent or agreed).misfit < DOUBTFUL_MISFIT
+    return (agreement.independent or agreement).misfit < DOUBTFUL_MISFIT
 
 
 def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
     """Say that ranks alone do not tell, and what independent errors would mean."""
-    alone = agreement.independent or agreement
+    if_independent = agreement.independent or agreement
 
     if contradicts_independence(agreement):
         # no number is shown that rests on what the scores refute
@@ -342,14 +370,16 @@ def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
             answer=(note("unlabelled only", n=panel.n), note("ranks contradict")),
             notes=(
                 note("independent errors"),
-                note("contradicted independence", p=alone.misfit),
+                note("contradicted independence", p=if_independent.misfit),
             ),
         )
 
-    texts = told_apart(list(panel.names), NAME)
-    areas = dict(zip(texts, (alone.auc[name] for name in panel.names), strict=True))
+    texts = distinct_names(list(panel.names), NAME)
+    areas = dict(
+        zip(texts, (if_independent.auc[name] for name in panel.names), strict=True)
+    )
     best = _best_by_auc(areas)
-    check = "cannot check" if np.isnan(alone.misfit) else "checked"
+    check_code = "cannot check" if np.isnan(if_independent.misfit) else "checked"
     forest = intervals("AUC without labels", "AUC", areas)
 
     return finding(
@@ -358,10 +388,10 @@ def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
         key="nogold",
         answer=(
             note("unlabelled only", n=panel.n),
-            note("ranks alone", share=alone.prevalence),
+            note("ranks alone", share=if_independent.prevalence),
             note("agreed", best=best, auc=areas[best]),
         ),
-        notes=(note("independent errors"), note(check, p=alone.misfit)),
+        notes=(note("independent errors"), note(check_code, p=if_independent.misfit)),
         tables=(
             table(
                 "AUC, from agreement alone",
@@ -375,7 +405,7 @@ def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
 
 def pass_rates(
     rates: Mapping[str, Rate],
-    compared: RateComparison | None = None,
+    comparison: RateComparison | None = None,
     plans: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Finding:
     """Say the corrected rate of each system, which is better, and what to label next.
@@ -384,7 +414,7 @@ def pass_rates(
     """
     several = len(rates) > 1
     plans = plans or {}
-    name_of = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    name_of = dict(zip(rates, distinct_names(list(rates), NAME), strict=True))
     rate_of_name = {name_of[system]: rate for system, rate in rates.items()}
 
     numbers = {}
@@ -397,14 +427,14 @@ def pass_rates(
     differences: list[dict[str, Any]] = []
     sentences_of_differences: list[str] = []
     notes_of_comparison: Sequence[str] = ()
-    if compared:
-        for pair in range(len(compared.first)):
-            values = {name: getattr(compared, name)[pair] for name in PER_PAIR}
+    if comparison:
+        for pair in range(len(comparison.first)):
+            values = {name: getattr(comparison, name)[pair] for name in PER_PAIR}
             differences.append(values)
-        sentences_of_differences = difference_sentences(compared)
-        notes_of_comparison = compared.notes
+        sentences_of_differences = difference_sentences(comparison)
+        notes_of_comparison = comparison.notes
 
-    planned, to_label = _planned(plans)
+    plan_sentences, tables_of_labels = _what_to_label(plans)
     notes = _rate_notes(rate_of_name, notes_of_comparison)
     if not any(rate.labels for rate in rates.values()):
         # the answer says so already
@@ -431,14 +461,14 @@ def pass_rates(
                 _sentence_on_answers(rates),
                 *sentences,
                 *sentences_of_differences,
-                *planned,
+                *plan_sentences,
             ]
         ),
         notes=(
             *as_notes(notes),
             *note_if(choices & {"random", "by verdict"}, "also", how=option),
         ),
-        tables=(*_rate_tables(rate_of_name, compared), *to_label),
+        tables=(*_rate_tables(rate_of_name, comparison), *tables_of_labels),
         figures=(figure(forest.what, forest, of="system"),) if several else (),
     )
 
@@ -449,7 +479,9 @@ def _sentence_on_answers(rates: Mapping[str, Rate]) -> str:
     number_of_judges = len(first_rate.naive)
     answers = sum(rate.cases for rate in rates.values())
     labels = sum(rate.labels for rate in rates.values())
-    sampling = f", chosen {HOW[first_rate.labelled]}" if labels else ""
+    sampling = (
+        f", chosen {HOW_LABELS_WERE_CHOSEN[first_rate.labelled]}" if labels else ""
+    )
 
     return (
         f"{counted(answers, 'answer')}, {counted(number_of_judges, 'judge')}; "
@@ -482,8 +514,8 @@ def _rate_notes(
 def _judge_rows(rate: Rate) -> list[list[Any]]:
     """Return what each judge says, and how good it is."""
     return [
-        [n, rate.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
-        for n, j in rate.judges.items()
+        [name, rate.naive[name], *map(_cell, (judge.sensitivity, judge.specificity))]
+        for name, judge in rate.judges.items()
     ]
 
 
@@ -496,7 +528,7 @@ def _rate_numbers(
         "raw": raw_rate(rate),
         "naive": dict(rate.naive),
         "judges": dict(rate.judges),
-        **fields_of(rate, *_RATE, "notes"),
+        **fields_of(rate, *_RATE_FIELDS, "notes"),
         "sentences": sentences,
         **dict.fromkeys(("next", "needed")),
         **plan,
@@ -504,32 +536,32 @@ def _rate_numbers(
 
 
 def _rate_tables(
-    named: Mapping[str, Rate], compared: RateComparison | None
+    rate_of_system: Mapping[str, Rate], comparison: RateComparison | None
 ) -> list[Table]:
     """Return the rates of several systems, the judges, and the differences."""
-    if len(named) == 1:
-        (rate,) = named.values()
+    if len(rate_of_system) == 1:
+        (rate,) = rate_of_system.values()
         tables = [table("Judges", JUDGE_HEAD, _judge_rows(rate))]
     else:
-        systems = [
+        system_rows = [
             [system, raw_rate(rate), _cell(rate), rate.labels, rate.cases]
-            for system, rate in named.items()
+            for system, rate in rate_of_system.items()
         ]
-        judges = [
+        judge_rows = [
             [system, *row]
-            for system, rate in named.items()
+            for system, rate in rate_of_system.items()
             for row in _judge_rows(rate)
         ]
 
         head = ["system", "raw", "corrected", "labels", "answers"]
         tables = [
-            table("Systems", head, systems),
-            table("Judges", ["system", *JUDGE_HEAD], judges),
+            table("Systems", head, system_rows),
+            table("Judges", ["system", *JUDGE_HEAD], judge_rows),
         ]
 
-    if compared is not None:
-        level = next(iter(named.values())).level
-        tables.append(_table_of_differences(compared, level))
+    if comparison is not None:
+        level = next(iter(rate_of_system.values())).level
+        tables.append(_table_of_differences(comparison, level))
 
     return tables
 
@@ -558,12 +590,14 @@ def _table_of_differences(comparison: RateComparison, level: float) -> Table:
     return table("Differences of the corrected rates", head, rows, brief=False)
 
 
-def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Table]]:
+def _what_to_label(
+    plans: Mapping[str, Mapping[str, Any]],
+) -> tuple[list[str], list[Table]]:
     """Say how many labels are needed, and which cases to label next."""
     lines = []
     tables = []
     for system, plan in plans.items():
-        whose = "" if system == ALL else f"{shown(system)}: "
+        prefix = "" if system == ONLY_SYSTEM else f"{shown(system)}: "
         needed = plan.get("needed")
         if needed:
             sentence = note(
@@ -572,7 +606,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
                 half=100 * needed.half_width,
                 without=needed.without_judges,
             )
-            lines.append(f"{whose}{sentence}")
+            lines.append(f"{prefix}{sentence}")
 
         next_labels = plan.get("next")
         if next_labels:
@@ -584,7 +618,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
                 now=points(current_width, current_width),
                 then=points(next_labels.expected_width, current_width),
             )
-            lines.append(f"{whose}{sentence}")
+            lines.append(f"{prefix}{sentence}")
             rows = zip(map(str, next_labels.pattern), numbers, strict=True)
             head = ("verdicts in this order", "to label")
             tables.append(table("To label", head, rows))
@@ -592,10 +626,10 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
     return lines, tables
 
 
-def judged(
+def judges_page(
     rates: Mapping[str, Rate],
     panels: Mapping[str, Panel],
-    compared: RateComparison | None = None,
+    comparison: RateComparison | None = None,
     *,
     title: str = "",
     source: str = "",
@@ -605,8 +639,8 @@ def judged(
     Parameters as in :func:`trueness.reports.write_judges`.
     """
     several = len(rates) > 1
-    finding = pass_rates(rates, compared)
-    name_of = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    finding = pass_rates(rates, comparison)
+    name_of = dict(zip(rates, distinct_names(list(rates), NAME), strict=True))
 
     first_rate = next(iter(rates.values()))
     cases = sum(rate.cases for rate in rates.values())
@@ -627,8 +661,8 @@ def judged(
         sections.append(replace(finding, answer=(), notes=()))
 
     for system, rate in rates.items():
-        whose = name_of[system] if several else ""
-        sections.append(_judges(rate, panels[system], whose, len(sections)))
+        shown_system = name_of[system] if several else ""
+        sections.append(_judges(rate, panels[system], shown_system, len(sections)))
 
     # the sentences on differences are the last ones of the answer
     split = len(finding.answer) - len(finding.numbers["sentences"])
@@ -737,4 +771,6 @@ def _figures(rate: Rate, panel: Panel) -> tuple[Figure, ...]:
     if rate.labels and rate.labelled != "by truth":
         drawings.append(by_labels)
 
-    return tuple(drawn for drawn in map(possible, drawings) if drawn is not None)
+    return tuple(
+        drawing for drawing in map(answer_or_none, drawings) if drawing is not None
+    )

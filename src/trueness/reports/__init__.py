@@ -38,7 +38,7 @@ from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about, with_remarks
 from trueness.findings.records import Page
 from trueness.findings.request import Cost, Goal, Request, as_constraints
-from trueness.findings.slider_steps import EVERY, READOUT
+from trueness.findings.slider_steps import ALL_METRICS, READOUT
 from trueness.findings.subject import Groups
 from trueness.findings.where_to_cut import readout
 from trueness.threshold.constraints import ConstraintLike
@@ -305,10 +305,10 @@ def write_judges(
     title, source
         Title of the page, and source of the data.
     """
-    from trueness.findings.without_labels import judged
+    from trueness.findings.without_labels import judges_page
 
     check_name(path)
-    page = judged(rates, panels, compared, title=title, source=source)
+    page = judges_page(rates, panels, compared, title=title, source=source)
     return write_page(page, path)
 
 
@@ -400,7 +400,7 @@ def _unbroken(text: str) -> str:
 
 def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the parts of a page need to show numbers that move."""
-    return {"now": readout(slider), "first": READOUT, "every": EVERY}
+    return {"now": readout(slider), "first": READOUT, "every": ALL_METRICS}
 
 
 def embedded(value: object) -> Markup:

@@ -17,7 +17,7 @@ from trueness._core.arrays import Floats
 from trueness._core.figures import Intervals
 from trueness._core.numbers import in_column
 from trueness._core.records import Estimate, shown
-from trueness.findings.records import Figure, Lane, pairs_told_apart
+from trueness.findings.records import Figure, Lane, distinct_pair_names
 from trueness.inference.estimates import estimate_from_interval
 from trueness.reports.svg_marks import element, ticks
 
@@ -191,7 +191,7 @@ def draw_forest(figure: Figure) -> DrawnForest | None:
         grid.append(element("line", "zero", x1=place, x2=place, y1="0", y2="100%"))
 
     rows = []
-    names = pairs_told_apart([shown(name, 1000) for name in data.names], _LETTERS)
+    names = distinct_pair_names([shown(name, 1000) for name in data.names], _LETTERS)
     texts = _texts_of_intervals(data)
     for row, (name, text) in enumerate(zip(names, texts, strict=True)):
         lane = Lane(data.value[row], data.low[row], data.high[row], start, end)

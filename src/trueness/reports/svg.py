@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
-from trueness._core.names import told_apart
+from trueness._core.names import distinct_names
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
 from trueness.reports.svg_bars import draw_bars
@@ -264,7 +264,7 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     named = [curve for curve in data.lines if curve.name in labels][:MOST_LABELS]
     texts = [f"AUC {labels[curve.name]}" for curve in named]
     if len(data.lines) > 1:
-        names = told_apart([curve.name for curve in named], LETTERS_OF_LABEL)
+        names = distinct_names([curve.name for curve in named], LETTERS_OF_LABEL)
         texts = [
             f"{name} AUC {labels[curve.name]}"
             for name, curve in zip(names, named, strict=True)
