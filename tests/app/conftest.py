@@ -104,7 +104,7 @@ class Running:
 def running(given=None, **options):
     """Start a server, and end it."""
     server = pytest.importorskip("trueness.app.server")
-    with server.prepared(given and str(given), **options) as (address, web, run):
+    with server.prepare_server(given and str(given), **options) as (address, web, run):
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         while not web.started:

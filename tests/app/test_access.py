@@ -48,8 +48,8 @@ def test_no_cookie_is_set_or_taken(served):
 
 def test_a_browser_that_goes_to_an_address_starts_no_work(served, monkeypatch):
     begun = []
-    monkeypatch.setattr(jobs.Jobs, "ask", lambda *_, **__: begun.append(1))
-    monkeypatch.setattr(DataFile, "held", lambda _: begun.append(1))
+    monkeypatch.setattr(jobs.Jobs, "find_or_begin", lambda *_, **__: begun.append(1))
+    monkeypatch.setattr(DataFile, "locked", lambda _: begun.append(1))
 
     for secret in (None, served.secret):
         for path in ("/", "/look?file=given"):

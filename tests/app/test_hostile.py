@@ -399,7 +399,7 @@ def stopped_soon(one_lane, work, seconds=10.0):
     On a quiet machine it ends within a second; a loaded one gets more time, and is
     still far from the minutes that the work would take.
     """
-    job = one_lane.ask("long", work, "tab", 0)
+    job = one_lane.find_or_begin("long", work, "tab", 0)
     while job.thread is None:
         time.sleep(0.01)
     time.sleep(0.5)
@@ -439,7 +439,7 @@ def test_long_work_ends_soon_after_a_stop(one_lane, name):
 def test_after_a_stop_the_lane_takes_the_next_job(one_lane):
     assert stopped_soon(one_lane, endless_bootstrap)
 
-    after = one_lane.ask("next", lambda: 7, "tab", 0)
+    after = one_lane.find_or_begin("next", lambda: 7, "tab", 0)
 
     assert after.finished.wait(10)
     assert after.result == 7
@@ -454,7 +454,7 @@ def test_what_fails_tells_no_path_of_this_machine(one_lane):
     def broken():
         raise RuntimeError(f"in {tempfile.gettempdir()}/trueness-1/x.csv")
 
-    job = one_lane.ask("broken", broken, "tab", 0)
+    job = one_lane.find_or_begin("broken", broken, "tab", 0)
 
     assert job.finished.wait(10)
     assert "RuntimeError" in job.result
@@ -469,12 +469,12 @@ def test_a_stop_ends_the_query_of_its_job_and_of_no_other(one_lane, tmp_path):
     begun = threading.Event()
 
     def endless():
-        with file.held():
+        with file.locked():
             begun.set()
             join = "SELECT count(*) FROM r a, r b, r c, r d WHERE a.p + b.p > c.p + d.y"
             return file.source.rows.query("r", join).fetchall()
 
-    job = one_lane.ask("long", endless, "tab", 0, engine=file)
+    job = one_lane.find_or_begin("long", endless, "tab", 0, engine=file)
     assert begun.wait(10)
     time.sleep(0.2)
     file.interrupt(threading.get_ident())  # not of this thread: nothing happens

@@ -248,7 +248,7 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     problems = server.json("/check", **query)["problems"]
     assert problems["weight"].startswith("Weight is for cases with labels")
     assert 'id="weight"' in server.get("/look", **query).text  # to be taken back
-    monkeypatch.setattr(counting, "MOST_ROWS", 100)
+    monkeypatch.setattr(counting, "MAX_EXACT_ROWS", 100)
     text = server.section("summary", file="given", label="y", column="a")
     assert "which take no weights or clusters; found 400 rows" in text
 
@@ -660,8 +660,8 @@ def test_hostile_names_come_through_a_real_shell(hostile, elsewhere, tmp_path):
 
 
 def test_a_large_file_is_counted_in_bins_with_bounded_memory(small, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_ROWS", 100)
-    monkeypatch.setattr(counting, "BINS", 50)
+    monkeypatch.setattr(counting, "MAX_EXACT_ROWS", 100)
+    monkeypatch.setattr(counting, "MAX_BINS", 50)
     with running(small) as server:
         page = server.ask("/look?file=given").text
         assert 'data-section="scale"' in page
@@ -744,7 +744,7 @@ def endless():
 
 
 def test_jobs_tell_how_far_they_are_and_can_be_stopped(one_lane):
-    job = one_lane.ask("long", endless, "tab", 0)
+    job = one_lane.find_or_begin("long", endless, "tab", 0)
     while job.progress()["words"] != "Bootstrap":
         time.sleep(0.01)
     assert 0 <= job.progress()["fraction"] < 1
@@ -752,28 +752,28 @@ def test_jobs_tell_how_far_they_are_and_can_be_stopped(one_lane):
     assert job.state == "stopped"
     # the lane is free again, and a job that fails is told
     for make, told in ((lambda: 1 / 0, "ZeroDivisionError"), (lambda: "7", "7")):
-        job = one_lane.ask(told, make, "tab", 0)
+        job = one_lane.find_or_begin(told, make, "tab", 0)
         assert job.finished.wait(10)
         assert told in job.result
 
 
 def test_a_job_that_nobody_waits_for_is_stopped(one_lane, monkeypatch):
     monkeypatch.setattr(jobs, "ABANDONED_AFTER_S", 0.2)
-    job = one_lane.ask("long", endless, "tab", 0)
+    job = one_lane.find_or_begin("long", endless, "tab", 0)
     assert job.finished.wait(10)
     assert job.state == "stopped"
 
 
 def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before(one_lane):
-    first = one_lane.ask("old", endless, "tab", 0, topic="summary")
-    one_lane.ask("old", endless, "other tab", 0, topic="summary")
-    second = one_lane.ask("new", lambda: 3, "tab", 0, topic="summary")
+    first = one_lane.find_or_begin("old", endless, "tab", 0, topic="summary")
+    one_lane.find_or_begin("old", endless, "other tab", 0, topic="summary")
+    second = one_lane.find_or_begin("new", lambda: 3, "tab", 0, topic="summary")
     assert first.state != "stopped"  # the other tab still waits
-    one_lane.ask("newer", lambda: 4, "other tab", 0, topic="summary")
+    one_lane.find_or_begin("newer", lambda: 4, "other tab", 0, topic="summary")
     assert first.state == "stopped"
     assert second.finished.wait(10)
     assert second.result == 3
-    again = one_lane.ask("old", lambda: 5, "tab", 0, topic="summary")
+    again = one_lane.find_or_begin("old", lambda: 5, "tab", 0, topic="summary")
     assert again.finished.wait(10)
     assert again.result == 5  # what was given up is worked out anew
 

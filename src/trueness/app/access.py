@@ -205,11 +205,11 @@ class ImpatientProtocol(H11Protocol):
 
         self._body_part += len(data)
         if self.conn.their_state is h11.SEND_BODY:
-            goes_on = self._body_part >= MIN_BODY_PART
+            request_goes_on = self._body_part >= MIN_BODY_PART
         else:
-            goes_on = not self.conn.trailing_data[0]
+            request_goes_on = not self.conn.trailing_data[0]
 
-        if goes_on:
+        if request_goes_on:
             self._restart_timer()
 
         super().data_received(data)

@@ -47,10 +47,18 @@ from trueness.threshold.prevalences import read_prevalence
 Value = TypeVar("Value")
 
 # of a table of attempts: how people call what passed, what was tried, and by whom
-PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
-ITEMS = ("item", "item_id", "question_id", "task_id", "doc_id", "problem",
+PASSED_NAMES = (
+    "passed",
+    "pass",
+    "correct",
+    "is_correct",
+    "resolved",
+    "success",
+    "solved",
+)
+ITEM_NAMES = ("item", "item_id", "question_id", "task_id", "doc_id", "problem",
          "instance_id")  # fmt: skip
-SYSTEMS = ("system", "model", "run", "agent")
+SYSTEM_NAMES = ("system", "model", "run", "agent")
 
 
 @final
@@ -78,7 +86,7 @@ KINDS: Mapping[str, DataKind] = {
         "passed",
         "evals",
         "Attempts of systems at items",
-        lambda table, _: named_like(table, PASSED),
+        lambda table, _: columns_named(table, PASSED_NAMES),
     ),
 }
 FIELDS = {
@@ -110,13 +118,13 @@ WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_wei
 NO_LABELS = "no human labels"
 DROP = "leave them out"
 # fields of a design that not every answer takes, and what is chosen there instead
-WITHOUT = {
+CHOICE_WITHOUT_COLUMN = {
     "weight": "all cases have equal weight",
     "cluster": "every case is independent",
 }
 DEFAULT_LEVEL = 0.95  # of confidence
 DEFAULT_CALIBRATOR = "auto"
-NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
+NO_COLUMN = "-"  # in an address: none of the columns, also where one would be guessed
 
 
 @final
@@ -154,11 +162,14 @@ class DataChoice:
     @property
     def design_columns(self) -> dict[str, str]:
         """The columns of weights and of clusters, by the names of their fields."""
-        named = {"weight": self.columns.weight, "cluster": self.columns.cluster}
+        column_of_field = {
+            "weight": self.columns.weight,
+            "cluster": self.columns.cluster,
+        }
         return {
             field_name: column
-            for field_name, column in named.items()
-            if column is not None and column != NOTHING
+            for field_name, column in column_of_field.items()
+            if column is not None and column != NO_COLUMN
         }
 
 
@@ -189,13 +200,13 @@ class TypedGoal:
 @final
 @dataclass(frozen=True, eq=False)
 class Address:
-    """All that an address states; ``chosen`` has the columns, where these are clear."""
+    """All that an address states, with the columns where these are clear."""
 
     data: DataChoice
     goal: TypedGoal
     analysis_options: Request  # what is wanted of the counts: no columns
     problems: Mapping[str, str]  # by the field that they are about
-    chosen: Request | None = None
+    chosen_columns: Request | None = None
 
     @property
     def file(self) -> DataFile:
@@ -215,10 +226,10 @@ class Address:
     @property
     def prevalence(self) -> float | None:
         """The prevalence of use, where it is one number: part of the design."""
-        stated = self.goal.prevalence_or_range
-        if self.kind != "scores" or isinstance(stated, tuple):
+        stated_prevalence = self.goal.prevalence_or_range
+        if self.kind != "scores" or isinstance(stated_prevalence, tuple):
             return None
-        return stated
+        return stated_prevalence
 
     @property
     def other_level(self) -> float | None:
@@ -237,7 +248,7 @@ class Address:
         """The columns with what is wanted of them, as the report takes it."""
         analysis_options = self.analysis_options
         return replace(
-            self.chosen or NO_COLUMNS,
+            self.chosen_columns or NO_COLUMNS,
             maximize=analysis_options.maximize,
             minimize=analysis_options.minimize,
             subject_to=analysis_options.subject_to,
@@ -259,13 +270,13 @@ class Address:
 
 def column_or_none(name: str | None) -> str | None:
     """Return the column of a field; None where none is meant."""
-    return None if name == NOTHING else name
+    return None if name == NO_COLUMN else name
 
 
 # ---- read an address
 
 
-def read(query: QueryParams, file: DataFile) -> Address:
+def read_address(query: QueryParams, file: DataFile) -> Address:
     """Read an address; what cannot be read is a problem of its field.
 
     What is wrong is not asked for, so that the rest is shown.
@@ -367,7 +378,7 @@ class AddressReader:
 
     def text(self, name: str, check: Callable[[str], object]) -> str:
         """Read a text that ``check`` can read; it is kept as it was typed."""
-        values = self._values(name, partial(_checked, check=check))
+        values = self._values(name, partial(_text_if_valid, check=check))
         return values[-1] if values else ""
 
     def number(self, name: str, check: Callable[[float, str], float]) -> float | None:
@@ -379,7 +390,7 @@ class AddressReader:
     def constraints(self, by: str | None) -> tuple[str, ...]:
         """Read the constraints, each of which has a field of its own."""
         check = partial(_read_constraint, by=by)
-        read_one = partial(_checked, check=check)
+        read_one = partial(_text_if_valid, check=check)
         return tuple(self._values("subject_to", read_one, numbered=True))
 
     def _values(
@@ -408,7 +419,7 @@ class AddressReader:
         return values
 
 
-def _checked(text: str, check: Callable[[str], object]) -> str:
+def _text_if_valid(text: str, check: Callable[[str], object]) -> str:
     """Return a text that can be read, as it was typed."""
     check(text)
     return text
@@ -442,7 +453,7 @@ def _read_constraint(text: str, by: str | None) -> None:
         constraint(text)
 
 
-def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
+def columns_named(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the first column that has one of these names, if there is one."""
     matching = [column for column in table.kinds if column.lower() in names]
     return tuple(matching[:1])

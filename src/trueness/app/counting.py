@@ -15,7 +15,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import percent
 from trueness._core.progress import progress
-from trueness.app.address import FIELDS, KINDS, WITHOUT, DataChoice
+from trueness.app.address import CHOICE_WITHOUT_COLUMN, FIELDS, KINDS, DataChoice
 from trueness.app.files import DataFile
 from trueness.app.guessed_columns import wide_table
 from trueness.cli._columns import (
@@ -39,8 +39,8 @@ from trueness.findings.slider_steps import Steps
 from trueness.findings.subject import Subject
 
 MAX_COUNTED_FILES = 3  # with their columns: their counts stay in memory
-MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
-BINS = 200_000
+MAX_EXACT_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
+MAX_BINS = 200_000
 
 
 @final
@@ -77,54 +77,63 @@ class PageMemory:
     sections: RememberedAnswers[SectionKey, Finding | None] = field(
         default_factory=RememberedAnswers
     )
-    at_prevalence: RememberedAnswers[float, Counted] = field(
+    at_prevalence: RememberedAnswers[float, FileCounts] = field(
         default_factory=RememberedAnswers
     )
 
 
 @final
 @dataclass(frozen=True)
-class Counted:
+class FileCounts:
     """A file, counted: its classifiers, its groups, and what was worked out so far."""
 
     file_data: FileData
     data: Any  # Panel, tallies by name, or Leaves
     groups: Mapping[Any, Panel | Tally] | None = None
-    cleaned: Sequence[str] = ()  # how values were read, in sentences
+    cleaning_remarks: Sequence[str] = ()  # how values were read, in sentences
     item: str | None = None  # the column that names what was judged
     memory: Memory = field(default_factory=Memory)
     page_memory: PageMemory = field(default_factory=lambda: PageMemory())
 
     @property
-    def first(self) -> Panel | Tally:
+    def cases(self) -> Panel | Tally:
         """Something that knows how many cases there are."""
         if isinstance(self.data, dict):
             return cast("Panel | Tally", next(iter(self.data.values())))
         return cast("Panel | Tally", self.data)
 
 
-def count(data: DataChoice, chosen: Request) -> Counted:
+def count(data: DataChoice, chosen_columns: Request) -> FileCounts:
     """Return the counts of the chosen columns, made where the rows lie."""
     file = data.file
-    in_bins = file.rows > MOST_ROWS
+    in_bins = file.rows > MAX_EXACT_ROWS
     if in_bins:
-        _refuse_design_in_bins(file, chosen)
+        _refuse_design_in_bins(file, chosen_columns)
 
-    with collected_remarks() as cleaned, file.held(), progress("Counting", unit=""):
+    with (
+        collected_remarks() as cleaning_remarks,
+        file.locked(),
+        progress("Counting", unit=""),
+    ):
         if data.kind == "judges":
-            counted = _count_judges(data, chosen)
+            counts = _count_judges(data, chosen_columns)
         elif data.kind == "systems":
-            counted = _count_attempts(data, chosen)
+            counts = _count_attempts(data, chosen_columns)
         else:
-            file_data = FileData(file.source, chosen, _rows_of(file, chosen, in_bins))
-            counted = _count_table(data, file_data, in_bins)
+            file_data = FileData(
+                file.source, chosen_columns, _rows_of(file, chosen_columns, in_bins)
+            )
+            counts = _count_table(data, file_data, in_bins)
 
-    return replace(counted, cleaned=[*cleaned, *_unused_count(data, chosen)])
+    return replace(
+        counts,
+        cleaning_remarks=[*cleaning_remarks, *_unused_count(data, chosen_columns)],
+    )
 
 
-def _unused_count(data: DataChoice, chosen: Request) -> list[str]:
+def _unused_count(data: DataChoice, chosen_columns: Request) -> list[str]:
     """Return a remark on a column that is called like a count, and is not one."""
-    column = looks_counted(data.file.source, chosen)
+    column = looks_counted(data.file.source, chosen_columns)
     if column is None or not KINDS[data.kind].has_labels:
         return []
 
@@ -134,74 +143,77 @@ def _unused_count(data: DataChoice, chosen: Request) -> list[str]:
     ]
 
 
-def _refuse_design_in_bins(file: DataFile, chosen: Request) -> None:
+def _refuse_design_in_bins(file: DataFile, chosen_columns: Request) -> None:
     """Raise an error for weights and clusters where scores are counted in bins."""
-    design = {"weight": chosen.weight, "cluster": chosen.cluster}
+    design = {"weight": chosen_columns.weight, "cluster": chosen_columns.cluster}
     for name, column in design.items():
         if column is not None:
             raise InputError(
-                f"Files above {MOST_ROWS:,} rows are counted in bins, which take no "
-                f"weights or clusters; found {file.rows:,} rows. Choose "
-                f"{WITHOUT[name]!r} under {FIELDS[name]}, or open fewer rows."
+                f"Files above {MAX_EXACT_ROWS:,} rows are counted in bins, which take "
+                f"no weights or clusters; found {file.rows:,} rows. Choose "
+                f"{CHOICE_WITHOUT_COLUMN[name]!r} under {FIELDS[name]}, or open fewer "
+                "rows."
             )
 
 
-def _rows_of(file: DataFile, chosen: Request, in_bins: bool) -> Any:
+def _rows_of(file: DataFile, chosen_columns: Request, in_bins: bool) -> Any:
     """Return the rows, with the chosen columns only."""
-    names = list(dict.fromkeys(chosen.columns))
+    names = list(dict.fromkeys(chosen_columns.columns))
     if in_bins:
         # a small file may hold very many rows, which stay where they lie
         return file.source.rows.select(", ".join(map(quoted, names)))
     return file.source.only(names)
 
 
-def _count_judges(data: DataChoice, chosen: Request) -> Counted:
+def _count_judges(data: DataChoice, chosen_columns: Request) -> FileCounts:
     """Return the verdicts of judges, of each system if there are several."""
     wide = wide_table(data)
-    file_data = FileData(wide.source, chosen, wide.source.rows)
+    file_data = FileData(wide.source, chosen_columns, wide.source.rows)
     yes = for_verdicts(file_data, data.verdicts.yes)
-    counted = _count_panels(with_verdicts(file_data, yes))
-    return replace(counted, item=wide.item)
+    counts = _count_panels(with_verdicts(file_data, yes))
+    return replace(counts, item=wide.item)
 
 
-def _count_attempts(data: DataChoice, chosen: Request) -> Counted:
+def _count_attempts(data: DataChoice, chosen_columns: Request) -> FileCounts:
     """Return how often each system passed each item."""
     rows = data.file.source.rows
     by_system = attempts(
         rows,
         item=data.verdicts.item,
-        passed=chosen.scores[0],
-        system=chosen.by,
+        passed=chosen_columns.scores[0],
+        system=chosen_columns.by,
     )
     if not isinstance(by_system, dict):
         by_system = {"": by_system}
 
-    return Counted(FileData(data.file.source, chosen, rows), by_system)
+    return FileCounts(FileData(data.file.source, chosen_columns, rows), by_system)
 
 
-def _count_table(data: DataChoice, file_data: FileData, in_bins: bool) -> Counted:
+def _count_table(data: DataChoice, file_data: FileData, in_bins: bool) -> FileCounts:
     """Return the counts of leaves, tests or scores."""
-    chosen = file_data.request
+    chosen_columns = file_data.request
     if data.kind == "leaves":
-        leaves = frames.leaves(file_data.rows, node=chosen.scores[0], **chosen.counting)
-        return Counted(file_data, leaves)
+        leaves = frames.leaves(
+            file_data.rows, node=chosen_columns.scores[0], **chosen_columns.counting
+        )
+        return FileCounts(file_data, leaves)
     if data.kind == "tests":
         return _count_panels(with_verdicts(file_data, data.verdicts.yes))
     if in_bins:
         return _count_in_bins(file_data)
 
-    counted = _count_panels(file_data)
-    _check_all_scored(counted.data)
+    counts = _count_panels(file_data)
+    _check_all_scored(counts.data)
 
-    return counted
+    return counts
 
 
-def _count_panels(file_data: FileData) -> Counted:
+def _count_panels(file_data: FileData) -> FileCounts:
     """Return the counts of all scores together, and in each group if there are any."""
     groups = None
     if file_data.request.by:
         groups = count_panel(file_data, by=True)
-    return Counted(file_data, count_panel(file_data), groups)
+    return FileCounts(file_data, count_panel(file_data), groups)
 
 
 def _check_all_scored(data: Panel | Tally) -> None:
@@ -212,30 +224,30 @@ def _check_all_scored(data: Panel | Tally) -> None:
             _ = data[name]
 
 
-def _count_in_bins(file_data: FileData) -> Counted:
+def _count_in_bins(file_data: FileData) -> FileCounts:
     """Return tallies of each score by itself, in bins, so that memory is bounded."""
-    chosen = file_data.request
+    chosen_columns = file_data.request
     groups = None
-    if chosen.by is not None and len(chosen.scores) == 1:
+    if chosen_columns.by is not None and len(chosen_columns.scores) == 1:
         groups = frames.tally(
-            _rows_with_score(file_data, chosen.scores[0]),
-            score=chosen.scores[0],
-            by=chosen.by,
-            at_most=BINS // 10,  # each group has bins of its own
-            **chosen.counting,
+            _rows_with_score(file_data, chosen_columns.scores[0]),
+            score=chosen_columns.scores[0],
+            by=chosen_columns.by,
+            at_most=MAX_BINS // 10,  # each group has bins of its own
+            **chosen_columns.counting,
         )
 
     tallies = {
         score: frames.tally(
             _rows_with_score(file_data, score),
             score=score,
-            at_most=BINS,
-            **chosen.counting,
+            at_most=MAX_BINS,
+            **chosen_columns.counting,
         )
-        for score in chosen.scores
+        for score in chosen_columns.scores
     }
 
-    return Counted(file_data, tallies, groups)
+    return FileCounts(file_data, tallies, groups)
 
 
 def _rows_with_score(data: FileData, score: str) -> Any:
@@ -243,7 +255,7 @@ def _rows_with_score(data: FileData, score: str) -> Any:
     if data.request.missing_scores != "drop":
         return data.rows
 
-    scored, proportion_left_out = with_scores(
+    rows_with_score, proportion_left_out = with_scores(
         replace(data.source, rows=data.rows), score
     )
     if proportion_left_out:
@@ -254,26 +266,28 @@ def _rows_with_score(data: FileData, score: str) -> Any:
             ]
         )
 
-    return scored
+    return rows_with_score
 
 
-def at_prevalence(counted: Counted, prevalence: float | None) -> Counted:
+def at_prevalence(counts: FileCounts, prevalence: float | None) -> FileCounts:
     """Return the counts as those of a population with this prevalence.
 
     They have a memory of their own, and are made once for each prevalence.
     """
     if prevalence is None:
-        return counted
+        return counts
 
-    def of_population() -> Counted:
+    def counts_in_population() -> FileCounts:
         """Return the counts with this prevalence, and nothing worked out of them."""
         design = {"prevalence": prevalence}
         return replace(
-            counted,
-            data=state_design(counted.data, design),
-            groups=counted.groups and state_design(counted.groups, design),
+            counts,
+            data=state_design(counts.data, design),
+            groups=counts.groups and state_design(counts.groups, design),
             memory=Memory(),
             page_memory=PageMemory(),
         )
 
-    return counted.page_memory.at_prevalence.get_or_compute(prevalence, of_population)
+    return counts.page_memory.at_prevalence.get_or_compute(
+        prevalence, counts_in_population
+    )

@@ -33,22 +33,22 @@ from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
 
 FIRST_ROWS = 8
-SHOWN_LETTERS = 60  # of a cell
+SHOWN_CELL_LENGTH = 60  # of a cell
 # what is read to say what each column could be
 MAX_LOOKED_ROWS = 10_000
 MAX_LOOKED_COLUMNS = 60
-MAX_LOOKED_LETTERS = 60
+MAX_LOOKED_LENGTH = 60
 MAX_VALUES = 24  # of a column, to choose the positive one from
 GIVEN = "given"  # the word for what the server was started with
 SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
 MAX_OPEN_FILES = 3  # at a time
 MAX_UPLOADS = 20  # that are kept
-THREADS = 4  # of the engine, for each file that is open
-MAX_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
-MAX_LETTERS = 2**20  # of a text in an upload
+ENGINE_THREADS = 4  # of the engine, for each file that is open
+MAX_ROWS = 100_000_000  # of an upload: a small compressed file may hold many
+MAX_TEXT_LENGTH = 2**20  # of a text in an upload
 MAX_COLUMNS = 1000  # of an upload
-COLUMNS_AT_A_TIME = 20  # whose texts are measured before the sum is compared
-PART = 2**20  # bytes that are unpacked at a time
+COLUMNS_MEASURED_AT_ONCE = 20  # whose texts are measured before the sum is compared
+CHUNK_BYTES = 2**20  # bytes that are unpacked at a time
 _OPENING = threading.Lock()
 
 
@@ -78,24 +78,27 @@ class DataFile:
     _values: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
-    def _opened(self) -> _OpenedFile:
-        """Open it; an error is said again each time, until the file is right."""
-        with _OPENING:  # whose connection is new is known only if nobody else opens one
-            before = set(CONNECTIONS)
+    def _opened_file(self) -> _OpenedFile:
+        """Open the file; an error is raised each time, until the file is right."""
+        # new connections are those of this file, if no other file is opened meanwhile
+        with _OPENING:
+            connections_before = set(CONNECTIONS)
             try:
-                with collected_remarks() as cleaned:
-                    opened, judges = open_verdicts(self.place, THREADS)
+                with collected_remarks() as cleaning_remarks:
+                    source, judges = open_verdicts(self.place, ENGINE_THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
                 message = err.message.replace(self.place, self.typed)
                 raise err.rephrased(message=message) from None
-            connections = [c for c in list(CONNECTIONS) if c not in before]
+            connections = [c for c in list(CONNECTIONS) if c not in connections_before]
 
-        rows = opened.rows if judges else without_unread(opened)
-        return _OpenedFile(Source(self.typed, rows), judges, connections, cleaned)
+        rows = source.rows if judges else without_unread_columns(source)
+        return _OpenedFile(
+            Source(self.typed, rows), judges, connections, cleaning_remarks
+        )
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Read the rows alone; what an engine says of them becomes a sentence."""
+    def locked(self) -> Iterator[None]:
+        """Keep other threads from reading; errors of the engine become sentences."""
         with self._lock:
             self._readers.append(threading.get_ident())
             try:
@@ -110,41 +113,40 @@ class DataFile:
                 self._readers.pop()
 
     def close(self) -> None:
-        """Let go of the engine; it is opened again when it is asked for again."""
-        self.__dict__.pop("_opened", None)
+        """Close the file; it is opened again when it is read again."""
+        self.__dict__.pop("_opened_file", None)
 
     def interrupt(self, thread: int) -> None:
-        """End what the engine does for this thread, and nothing of another."""
-        if self._readers[-1:] == [thread] and "_opened" in self.__dict__:
-            for connection in self._opened.connections:
+        """End the query of this thread, and of no other."""
+        if self._readers[-1:] == [thread] and "_opened_file" in self.__dict__:
+            for connection in self._opened_file.connections:
                 connection.interrupt()
 
     def fraction_read(self) -> float | None:
         """Return how far the engine is, if it counts now; it says so in per cent."""
-        if not self._readers or "_opened" not in self.__dict__:
+        if not self._readers or "_opened_file" not in self.__dict__:
             return None
-        fractions = [c.query_progress() / 100 for c in self._opened.connections]
+        fractions = [c.query_progress() / 100 for c in self._opened_file.connections]
         return max((f for f in fractions if 0 < f <= 1), default=None)
 
     @property
     def source(self) -> Source:
         """Return what the file holds: a table, or the log of an evaluation as one.
 
-        How the file was understood is told to everyone who reads it, not only to the
-        first one, who opened it.
+        Remarks on how the file was read reach every reader, not only the first one.
         """
-        tell(self._opened.cleaned, warn=False)
-        return self._opened.source
+        tell(self._opened_file.cleaned, warn=False)
+        return self._opened_file.source
 
     @property
     def judges(self) -> tuple[str, ...]:
         """Name the judges of a log; a table names none."""
-        return self._opened.judges
+        return self._opened_file.judges
 
     @cached_property
     def rows(self) -> int:
-        """How many rows has it? Parquet files know; others are read once."""
-        with self.held():
+        """Number of rows; Parquet files hold it, others are read once."""
+        with self.locked():
             return int(self.source.rows.aggregate("count(*)").fetchall()[0][0])
 
     @cached_property
@@ -152,36 +154,36 @@ class DataFile:
         """Return the beginnings of the first rows as text."""
         # a letter more than is shown tells that there is more
         cells = ", ".join(
-            f"left(CAST({quoted(column)} AS VARCHAR), {SHOWN_LETTERS + 1})"
+            f"left(CAST({quoted(column)} AS VARCHAR), {SHOWN_CELL_LENGTH + 1})"
             for column in self.source.types
         )
-        with self.held():
+        with self.locked():
             rows = self.source.rows.limit(FIRST_ROWS).select(cells).fetchall()
 
         texts = []
         for row in rows:
-            row_texts = ["" if v is None else shown(v, SHOWN_LETTERS) for v in row]
+            row_texts = ["" if v is None else shown(v, SHOWN_CELL_LENGTH) for v in row]
             texts.append(tuple(row_texts))
         return texts
 
     @cached_property
-    def looked(self) -> Look:
-        """Say what each column holds, what it could be, and what is wrong with it."""
+    def contents(self) -> Look:
+        """What each column holds, what it could be, and what is wrong with it."""
         cells = []
         for name, kind in list(self.source.types.items())[:MAX_LOOKED_COLUMNS]:
             cell = quoted(name)
-            if kind == "VARCHAR":  # a text may be as long as anybody likes
-                cell = f"left({cell}, {MAX_LOOKED_LETTERS}) AS {cell}"
+            if kind == "VARCHAR":  # a text may be very long
+                cell = f"left({cell}, {MAX_LOOKED_LENGTH}) AS {cell}"
             cells.append(cell)
 
-        with self.held():
+        with self.locked():
             rows = self.source.rows.limit(MAX_LOOKED_ROWS)
             return look(rows.select(", ".join(cells)))
 
     def values(self, column: str) -> list[str]:
         """Return the values of a column, where they are few; to be chosen from."""
         if column not in self._values:
-            with self.held():
+            with self.locked():
                 values = self.source.distinct(column, MAX_VALUES)
             are_few = len(values) <= MAX_VALUES
             self._values[column] = [str(value) for value in values] if are_few else []
@@ -198,7 +200,7 @@ class DataFile:
         if self.rows > MAX_ROWS:
             raise InputError(
                 f"{self.typed} holds {self.rows:,} rows; {MAX_ROWS:,} is the limit "
-                f"for uploads. {IN_PLACE}"
+                f"for uploads. {ADVICE_TO_READ_IN_PLACE}"
             )
 
         text_types = ("VARCHAR", "JSON", "ENUM")
@@ -206,8 +208,8 @@ class DataFile:
         texts = [name for name, kind in types if kind.startswith(text_types)]
 
         total = 0
-        for first in range(0, len(texts), COLUMNS_AT_A_TIME):
-            for column in texts[first : first + COLUMNS_AT_A_TIME]:
+        for first in range(0, len(texts), COLUMNS_MEASURED_AT_ONCE):
+            for column in texts[first : first + COLUMNS_MEASURED_AT_ONCE]:
                 total += self._check_texts(column)
             if total > limit:
                 raise TooLargeError(too_large(limit, "unpacks to what is"))
@@ -215,15 +217,15 @@ class DataFile:
     def _check_texts(self, column: str) -> int:
         """Return how many letters a column holds; refuse one text that is too long."""
         length = f"strlen(CAST({quoted(column)} AS VARCHAR))"
-        with self.held():
+        with self.locked():
             rows = self.source.rows.aggregate(f"max({length}), sum({length})")
             longest, total = rows.fetchall()[0]
 
-        if longest is not None and longest > MAX_LETTERS:
+        if longest is not None and longest > MAX_TEXT_LENGTH:
             raise InputError(
                 f"Column {shown(column, 40)!r} of {self.typed} holds a value of "
-                f"{longest:,} characters; {MAX_LETTERS:,} is the limit for uploads. "
-                "Leave the column out, or shorten its values."
+                f"{longest:,} characters; {MAX_TEXT_LENGTH:,} is the limit for "
+                "uploads. Leave the column out, or shorten its values."
             )
 
         return int(total or 0)
@@ -244,7 +246,9 @@ class Files:
 
         if file is not None:
             for word, place in _tables(file).items():
-                self._files[word] = DataFile(word, _typed(place), _typed(place))
+                self._files[word] = DataFile(
+                    word, _name_to_type(place), _name_to_type(place)
+                )
 
         self._uploaded = 0
 
@@ -288,9 +292,11 @@ class Files:
                     if size > self.limit:
                         raise TooLargeError(too_large(self.limit))
                     file.write(chunk)
-            typed = _typed(last_part(name) or path.name, upload=True)
-            # a file that cannot be read is told at once; others are answered meanwhile
-            upload = await run_in_threadpool(_read, word, typed, path, self.limit)
+            typed = _name_to_type(last_part(name) or path.name, upload=True)
+            # in a thread, so that other requests are answered meanwhile
+            upload = await run_in_threadpool(
+                _open_upload, word, typed, path, self.limit
+            )
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -307,13 +313,13 @@ class Files:
             shutil.rmtree(self.folder / word, ignore_errors=True)
 
     def close(self) -> None:
-        """Delete the uploads, and let go of what was opened."""
+        """Delete the uploads, and close all files."""
         self._files.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 UPLOAD = "upload-"
-IN_PLACE = (
+ADVICE_TO_READ_IN_PLACE = (
     "Start the workbench with its path instead, and it is read in place: "
     "trueness app FILE."
 )
@@ -323,15 +329,15 @@ class TooLargeError(InputError):
     """An upload, or what it unpacks to, is larger than allowed."""
 
 
-def too_large(limit: int, does: str = "is") -> str:
+def too_large(limit: int, verb: str = "is") -> str:
     """Say what to do with a file that is too large to be uploaded."""
     return (
-        f"This file {does} larger than {limit / 2**20:,.0f} MB, the limit for uploads. "
-        f"{IN_PLACE}"
+        f"This file {verb} larger than {limit / 2**20:,.0f} MB, the limit for uploads. "
+        f"{ADVICE_TO_READ_IN_PLACE}"
     )
 
 
-def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
+def _open_upload(word: str, typed: str, path: Path, limit: int) -> DataFile:
     """Unpack an upload and open it; refuse what cannot be read or is too large."""
     try:
         place = _unpack(path, limit)
@@ -357,7 +363,7 @@ def _check_header(typed: str, place: Path) -> None:
         return
 
     with place.open("rb") as file:
-        header = file.readline(PART)
+        header = file.readline(CHUNK_BYTES)
 
     columns = 1 + max(header.count(sign) for sign in (b",", b";", b"\t", b"|"))
     if columns > MAX_COLUMNS:
@@ -372,23 +378,25 @@ def too_many_columns(typed: str, columns: int) -> str:
     )
 
 
-def is_unread(kind: str) -> bool:
+def is_never_read(kind: str) -> bool:
     """Return whether values of this type of DuckDB are never read: nested, or bytes."""
     nested = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "VARIANT")
     return kind.startswith(nested) or kind.endswith("]")
 
 
-def without_unread(source: Source) -> Any:
+def without_unread_columns(source: Source) -> Any:
     """Return the rows of a file with nothing in place of lists, structures and bytes.
 
     A file of some hundred bytes may hold gigabytes of them. Their names and types stay,
     so that the page can say what it does not read.
     """
-    if not any(map(is_unread, source.types.values())):
+    if not any(map(is_never_read, source.types.values())):
         return source.rows
 
     columns = [
-        f"CAST(NULL AS {kind}) AS {quoted(name)}" if is_unread(kind) else quoted(name)
+        f"CAST(NULL AS {kind}) AS {quoted(name)}"
+        if is_never_read(kind)
+        else quoted(name)
         for name, kind in source.types.items()
     ]
     return source.rows.select(", ".join(columns))
@@ -410,11 +418,11 @@ def _unpack(path: Path, limit: int) -> Path:
     compressed = pyarrow.input_stream(str(path), compression=compression)
 
     with compressed, unpacked_path.open("wb") as unpacked:
-        while part := compressed.read(PART):
-            unpacked_size += len(part)
+        while chunk := compressed.read(CHUNK_BYTES):
+            unpacked_size += len(chunk)
             if unpacked_size > limit:
                 raise TooLargeError(too_large(limit, "unpacks to what is"))
-            unpacked.write(part)
+            unpacked.write(chunk)
 
     path.unlink()
     return unpacked_path
@@ -429,7 +437,7 @@ def _tables(file: str) -> dict[str, str]:
     return {f"{GIVEN}::{name}": f"{file}::{name}" for name in names}
 
 
-def _typed(name: str, upload: bool = False) -> str:
+def _name_to_type(name: str, upload: bool = False) -> str:
     """Write a name so that a command takes it for a file, not for an option."""
     like_an_option = name.startswith("-") and name != "-"
     like_a_sample = upload and name.startswith(SAMPLE)

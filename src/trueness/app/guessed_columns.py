@@ -13,20 +13,20 @@ from typing import final
 
 from trueness._core.checks.errors import InputError
 from trueness.app.address import (
+    CHOICE_WITHOUT_COLUMN,
     DEFAULT_LEVEL,
     FIELDS,
-    ITEMS,
+    ITEM_NAMES,
     KINDS,
+    NO_COLUMN,
     NO_LABELS,
-    NOTHING,
-    PASSED,
-    SYSTEMS,
+    PASSED_NAMES,
+    SYSTEM_NAMES,
     WEIGHT_NAMES,
-    WITHOUT,
     DataChoice,
     column_or_none,
+    columns_named,
     marked_field,
-    named_like,
     page_text,
 )
 from trueness.app.files import DataFile
@@ -62,60 +62,64 @@ class CompleteData:
     """The columns of an address with those that were guessed, or what hinders it."""
 
     data: DataChoice
-    chosen: Request | None
+    chosen_columns: Request | None
     problems: Mapping[str, str]
 
 
-def complete(data: DataChoice) -> CompleteData:
+def complete_columns(data: DataChoice) -> CompleteData:
     """Return the columns, with guesses for those that an address leaves open.
 
     Where a guess cannot be made, no columns are chosen, and a problem says why.
     """
     # guessing reads some rows
-    with data.file.held():
-        guessed = _with_guesses(data)
-        kind = KINDS[guessed.kind]
+    with data.file.locked():
+        completed_data = _with_guesses(data)
+        kind = KINDS[completed_data.kind]
         try:
-            _check_columns(guessed)
-            chosen = _chosen_columns(guessed, kind.guess)
+            _check_columns(completed_data)
+            chosen_columns = _chosen_columns(completed_data, kind.guess)
         except InputError as err:
             problems = {marked_field(err, kind.option): page_text(err)}
             # the label may be clear all the same
             with suppress(InputError):
-                label = _chosen_columns(guessed, lambda *_: ()).label
-                columns = replace(guessed.columns, label=label)
-                guessed = replace(guessed, columns=columns)
-            return CompleteData(guessed, None, problems)
+                label = _chosen_columns(completed_data, lambda *_: ()).label
+                columns = replace(completed_data.columns, label=label)
+                completed_data = replace(completed_data, columns=columns)
+            return CompleteData(completed_data, None, problems)
 
     if kind.has_labels:
-        guessed = _with_kind_of_scores(guessed, chosen)
+        completed_data = _with_kind_of_scores(completed_data, chosen_columns)
 
-    if not guessed.is_long:
+    if not completed_data.is_long:
         # in the order of the file, so that one choice has one address
-        in_order = [name for name in data.file.source.types if name in chosen.scores]
-        chosen = replace(chosen, scores=tuple(in_order))
+        in_order = [
+            name for name in data.file.source.types if name in chosen_columns.scores
+        ]
+        chosen_columns = replace(chosen_columns, scores=tuple(in_order))
 
-    return CompleteData(_with_chosen(guessed, chosen), chosen, {})
+    return CompleteData(
+        _name_all_columns(completed_data, chosen_columns), chosen_columns, {}
+    )
 
 
-def _with_kind_of_scores(data: DataChoice, chosen: Request) -> DataChoice:
+def _with_kind_of_scores(data: DataChoice, chosen_columns: Request) -> DataChoice:
     """Return the data as scores, or as verdicts of tests, which have no threshold."""
     table = data.file.source.table
-    with data.file.held():
-        any_score = any(is_score(table, column) for column in chosen.scores)
+    with data.file.locked():
+        any_score = any(is_score(table, column) for column in chosen_columns.scores)
     return replace(data, kind="scores" if any_score else "verified")
 
 
-def _with_chosen(data: DataChoice, chosen: Request) -> DataChoice:
+def _name_all_columns(data: DataChoice, chosen_columns: Request) -> DataChoice:
     """Return the columns that were chosen, as an address would name them."""
     columns = replace(
         data.columns,
-        label=chosen.label or data.columns.label,
-        scores=data.columns.scores if data.is_long else chosen.scores,
-        count=chosen.count or NOTHING,
+        label=chosen_columns.label or data.columns.label,
+        scores=data.columns.scores if data.is_long else chosen_columns.scores,
+        count=chosen_columns.count or NO_COLUMN,
     )
     has_systems = data.kind in ("judges", "systems")
-    verdicts = replace(data.verdicts, system=chosen.by if has_systems else None)
+    verdicts = replace(data.verdicts, system=chosen_columns.by if has_systems else None)
 
     return replace(data, columns=columns, verdicts=verdicts)
 
@@ -133,8 +137,9 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     if kind == "systems":
         verdicts = replace(
             data.verdicts,
-            item=data.verdicts.item or _guess_in_log(data.file, ITEM, ITEMS),
-            system=data.verdicts.system or _guess_in_log(data.file, SYSTEM, SYSTEMS),
+            item=data.verdicts.item or _guess_in_log(data.file, ITEM, ITEM_NAMES),
+            system=data.verdicts.system
+            or _guess_in_log(data.file, SYSTEM, SYSTEM_NAMES),
         )
         return replace(data, kind=kind, verdicts=verdicts)
 
@@ -148,31 +153,31 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     if KINDS[kind].has_labels and weight is None:
         weight = _guess_weight(source, taken)
 
-    rule = NOTHING
+    rule = NO_COLUMN
     if kind == "leaves":
         rule = data.verdicts.rule or _guess_rule(source, taken)
 
     return replace(
         data,
         kind=kind,
-        columns=replace(columns, count=count, weight=weight or NOTHING),
+        columns=replace(columns, count=count, weight=weight or NO_COLUMN),
         verdicts=replace(data.verdicts, rule=rule),
     )
 
 
 def _guess_rule(source: Source, taken: set[str | None]) -> str:
     """Return the column that says in words what a leaf is, if there is one."""
-    for name in named_like(source.table, ("rule",)):
+    for name in columns_named(source.table, ("rule",)):
         if name not in taken:
             return name
-    return NOTHING
+    return NO_COLUMN
 
 
 def _guess_in_log(file: DataFile, of_log: str, names: tuple[str, ...]) -> str | None:
     """Return the column of a log, or the one of a table that is called like it."""
     if file.judges:
         return in_log(file.source, of_log)
-    return next(iter(named_like(file.source.table, names)), None)
+    return next(iter(columns_named(file.source.table, names)), None)
 
 
 def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
@@ -217,7 +222,7 @@ def _check_columns(data: DataChoice) -> None:
         for name in data.design_columns:
             raise InputError(
                 f"{FIELDS[name]} is for cases with labels; here they are counted one "
-                f"by one. Choose {WITHOUT[name]!r} there.",
+                f"by one. Choose {CHOICE_WITHOUT_COLUMN[name]!r} there.",
                 option=name,
             )
 
@@ -253,7 +258,7 @@ def wide_table(data: DataChoice) -> WideTable:
             choices=data.file.source.types,
         )
 
-    with data.file.held():
+    with data.file.locked():
         source, judges, item, system = as_wide(
             data.file.source,
             data.file.judges,
@@ -341,7 +346,7 @@ def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
 def guess_kind(source: Source) -> str:
     """Return the kind of data: scores, labelled or not, tests, leaves or attempts."""
     names = {column.lower() for column in source.types}
-    if names & {*PASSED} and names & {*ITEMS}:
+    if names & {*PASSED_NAMES} and names & {*ITEM_NAMES}:
         return "systems"
 
     has_fractions = any(kind.startswith(REAL_TYPES) for kind in source.types.values())

@@ -34,12 +34,12 @@ ABANDONED_AFTER_S = 90.0
 class Job:
     """Something that is worked out: asked for by tabs, done or not."""
 
-    make: Callable[[], Any]
+    compute: Callable[[], Any]
     topic: Hashable = None
     engine: DataFile | None = None
     state: str = "waiting"  # then "running", at last "done", "failed" or "stopped"
     result: Any = None
-    words: str = ""
+    description: str = ""
     done: float = 0.0
     total: float | None = None
     tabs: set[str] = field(default_factory=set)  # which tabs wait for it
@@ -55,22 +55,24 @@ class Job:
 
     # what a display of progress has
 
-    def add_task(self, what: str, total: float | None = None, unit: str = "") -> int:
-        """Hear that a pass begins, as a progress bar does."""
-        self.words = what
+    def add_task(
+        self, description: str, total: float | None = None, unit: str = ""
+    ) -> int:
+        """Note that a pass begins, as a progress bar does."""
+        self.description = description
         self.done = 0.0
         self.total = total
         return 0
 
     def advance(self, _: int, by: float = 1) -> None:
-        """Hear how far a pass is."""
+        """Note how far a pass is."""
         self.done += by
 
     def refresh(self) -> None:
         """Draw nothing: the page asks."""
 
     def remove_task(self, _: int) -> None:
-        """Hear that a pass is over."""
+        """Note that a pass is over."""
         self.done = 0.0
         self.total = None
 
@@ -82,7 +84,7 @@ class Job:
         elif self.state == "running" and self.engine is not None:
             fraction = self.engine.fraction_read()
 
-        sentence = self.words
+        sentence = self.description
         if not sentence:
             sentence = "Waiting" if self.state == "waiting" else "Working"
 
@@ -111,7 +113,7 @@ class Job:
                 self._interrupt_engine(self.thread)
 
         self.finished.set()
-        self.make = lambda: None  # what it was made of is let go
+        self.compute = lambda: None  # frees the data that it was made of
 
     def _interrupt_engine(self, thread: threading.Thread) -> None:
         """End the query that runs for this job; a query begun later ends as well."""
@@ -125,7 +127,7 @@ class Job:
 
         try:
             with heard_by(self), stopped_by(self.stop_request):
-                result = self.make()
+                result = self.compute()
             state = "done"
         except (InputError, NotEnoughCases) as error:
             result = error.with_traceback(None)  # whose frames hold all of the data
@@ -165,15 +167,17 @@ class Jobs:
 
         for _ in range(lanes):
             lane: SimpleQueue[Job | None] = SimpleQueue()
-            thread = threading.Thread(target=self._work, args=(lane,), daemon=True)
+            thread = threading.Thread(
+                target=self._run_jobs_of, args=(lane,), daemon=True
+            )
             self._lanes.append(lane)
             self._threads.append(thread)
             thread.start()
 
-    def ask(
+    def find_or_begin(
         self,
         key: Hashable,
-        make: Callable[[], Any],
+        compute: Callable[[], Any],
         tab: str,
         lane: int,
         topic: Hashable = None,
@@ -185,10 +189,10 @@ class Jobs:
         """
         with self._lock:
             job = self._jobs.get(key)
-            given_up = job is not None and not job.tabs  # before it was done
-            if job is None or given_up:
-                job = Job(make, topic, engine)
-                self._give_up(tab, topic)
+            was_abandoned = job is not None and not job.tabs
+            if job is None or was_abandoned:
+                job = Job(compute, topic, engine)
+                self._abandon_earlier_jobs(tab, topic)
                 self._jobs[key] = job
                 self._lanes[lane].put(job)
 
@@ -223,7 +227,7 @@ class Jobs:
         for thread in self._threads:
             thread.join(JOIN_TIMEOUT_S)
 
-        self._jobs.clear()  # what an engine has lent is given back before it ends
+        self._jobs.clear()  # results that hold rows of an engine go before the engine
 
     def _forget_oldest(self) -> None:
         """Keep the answers that were asked for last, and all jobs that go on."""
@@ -232,7 +236,7 @@ class Jobs:
         for key in finished[:surplus]:
             del self._jobs[key]
 
-    def _give_up(self, tab: str, topic: Hashable) -> None:
+    def _abandon_earlier_jobs(self, tab: str, topic: Hashable) -> None:
         """Let a tab no longer wait for its earlier jobs of a topic."""
         if topic is None:
             return
@@ -244,7 +248,7 @@ class Jobs:
                 if not job.tabs:
                     job.stop()
 
-    def _work(self, lane: SimpleQueue[Job | None]) -> None:
+    def _run_jobs_of(self, lane: SimpleQueue[Job | None]) -> None:
         """Run one job after the other; None is the end."""
         while (job := lane.get()) is not None:
             with self._lock:

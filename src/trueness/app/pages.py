@@ -25,20 +25,20 @@ from trueness import __version__
 from trueness._core.figures import Curves, Line, TitledFigure
 from trueness.app import counting
 from trueness.app.address import (
+    CHOICE_WITHOUT_COLUMN,
     DEFAULT_CALIBRATOR,
     DROP,
     FIELDS,
     KINDS,
+    NO_COLUMN,
     NO_LABELS,
-    NOTHING,
-    WITHOUT,
     Address,
     TypedGoal,
     column_or_none,
 )
 from trueness.app.files import Files
 from trueness.app.guessed_columns import wide_table
-from trueness.app.session import COMBINER, MAP, REPORT, combines
+from trueness.app.session import COMBINER, MAP, REPORT, can_combine
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import as_votes
 from trueness.cli._source import REAL_TYPES, SAMPLE, WHOLE_TYPES
@@ -65,24 +65,29 @@ from trueness.reports.svg_marks import WIDTH
 from trueness.threshold.constraints import asks_for_two_cuts, without_deferral_cost
 
 # what is answered at once; other questions wait until somebody opens them
-AT_ONCE = (
+SECTIONS_SHOWN_AT_ONCE = (
     *("summary", "threshold", "verified", "alone", "nogold", "judges", "leaves"),
     "systems",
 )
 # sections that wait for a question: which field asks it, and an example
-WAITING = {
+FIELDS_OF_WAITING_SECTIONS = {
     "zones": ("subject_to", "defer <= 0.1"),
     "prevalence": ("prevalence", ""),  # a range around the share of positives here
     "group-cuts": ("subject_to", "recall_gap <= 0.05"),
 }
 # what has no report, and no JSON of it, to take away
-NO_REPORT = ("leaves", "alone")
+KINDS_WITHOUT_REPORT = ("leaves", "alone")
 Option = str | float | tuple[str, ...] | None  # of a command line
 # both error rates count equally, whatever the prevalence: to be filled in by Python
-EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
-STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/css",
-          "app.js": "text/javascript", "script.js": "text/javascript",
-          "open.js": "text/javascript"}  # fmt: skip
+COST_OF_EQUAL_RATES = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
+STATIC_FILES = {
+    "app.css": "text/css",
+    "style.css": "text/css",
+    "figure.css": "text/css",
+    "app.js": "text/javascript",
+    "script.js": "text/javascript",
+    "open.js": "text/javascript",
+}
 # of all sections: those of the report, and those of whole pages
 TITLES = notes.TITLES | {
     "summary": "In plain words",
@@ -138,12 +143,12 @@ def query_of(address: Address) -> str:
 
 def sections_of(address: Address) -> list[str]:
     """Return the sections that there can be, for this kind of data."""
-    if address.chosen is None:
+    if address.chosen_columns is None:
         return []
     if address.kind != "scores":
         return ["nogold" if address.kind == "tests" else address.kind]
 
-    in_bins = address.file.rows > counting.MOST_ROWS
+    in_bins = address.file.rows > counting.MAX_EXACT_ROWS
     is_alone = len(address.columns) < 2
     has_no_groups = address.data.columns.by is None
     left_out = {
@@ -160,27 +165,27 @@ def sections_of(address: Address) -> list[str]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """Make what writes the pages, with the names that all templates use."""
-    templates = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
+    """Return the templates' environment, with the names that all of them use."""
+    templates = environment(jinja2.FunctionLoader(_read_packaged), face=notes.PAGE)
     templates.globals |= {
         "version": __version__,
         "fields": FIELDS,
-        "nothing": NOTHING,
+        "nothing": NO_COLUMN,
         "no_labels": NO_LABELS,
         "drop": DROP,
         "ways": HOW_LABELS_WERE_CHOSEN,
         "titles": TITLES,
-        "instead": WITHOUT,
+        "instead": CHOICE_WITHOUT_COLUMN,
         "kinds": {name: kind.title for name, kind in KINDS.items()},
         "have_labels": [name for name, kind in KINDS.items() if kind.has_labels],
-        "have_no_report": NO_REPORT,
-        "at_once": AT_ONCE,
+        "have_no_report": KINDS_WITHOUT_REPORT,
+        "at_once": SECTIONS_SHOWN_AT_ONCE,
         "calibrators": list(CALIBRATORS),
         "combiners": list(COMBINERS),
-        "call": _call,
+        "call": _python_call,
         "repr": repr,
         "quoted": quoted,
-        "combines": combines,
+        "combines": can_combine,
         "REPORT": REPORT,
         "MAP": MAP,
         "COMBINER": COMBINER,
@@ -189,14 +194,15 @@ def _environment() -> jinja2.Environment:
     return templates
 
 
-def _own(name: str) -> str | None:
+def _read_packaged(name: str) -> str | None:
+    """Return a file of this package as text; None where it has none of this name."""
     file = resources.files("trueness.app") / name
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
 def static(name: str) -> str:
     """Return a style or a script: those of the report, and those of the workbench."""
-    return _own(name) or file_of(name)
+    return _read_packaged(name) or file_of(name)
 
 
 def _render(template: str, **values: Any) -> str:
@@ -236,10 +242,10 @@ def look_page(address: Address, typed: QueryParams) -> str:
     if columns.label in types:
         values = file.values(columns.label)
 
-    asked_sections = [key for key in keys if asks(address, key)]
+    asked_sections = [key for key in keys if is_asked(address, key)]
     constraints = [text.strip() for text in typed.getlist("subject_to")]
     # behind the constraints there is an empty field for one more
-    limits = [*filter(None, constraints), ""]
+    constraint_texts = [*filter(None, constraints), ""]
 
     return _render(
         "look.html.j2",
@@ -254,14 +260,14 @@ def look_page(address: Address, typed: QueryParams) -> str:
         whole=whole,
         numbers=numbers,
         values=values,
-        combines=combines(address) and "ensembles" in keys,
+        combines=can_combine(address) and "ensembles" in keys,
         keys=keys,
         opened={*typed.getlist("open"), *asked_sections},
         taken=lines_of(address),
         query=query_of(address),
         objective=typed.get("objective", "").strip(),
         prevalence=typed.get("prevalence", "").strip(),
-        limits=limits,
+        limits=constraint_texts,
         words=embedded(sorted({*known_names(), *SYNONYMS})),
     )
 
@@ -291,9 +297,13 @@ def section(
 
     ``width`` is the one that was planned for, ``prevalence`` that of the cases.
     """
-    waits = None if finding or asks(address, key) else WAITING.get(key)
-    if waits and not waits[1]:
-        waits = (waits[0], _range_around(prevalence or 0.5))
+    waiting_field = (
+        None
+        if finding or is_asked(address, key)
+        else FIELDS_OF_WAITING_SECTIONS.get(key)
+    )
+    if waiting_field and not waiting_field[1]:
+        waiting_field = (waiting_field[0], _range_around(prevalence or 0.5))
 
     design_columns = address.data.design_columns
 
@@ -303,8 +313,10 @@ def section(
         key=key,
         analysis_options=address.analysis_options,
         width=width,
-        without=[(WITHOUT[name], FIELDS[name]) for name in design_columns],
-        waits=waits,
+        without=[
+            (CHOICE_WITHOUT_COLUMN[name], FIELDS[name]) for name in design_columns
+        ],
+        waits=waiting_field,
     )
 
 
@@ -314,7 +326,7 @@ def _range_around(prevalence: float) -> str:
     return f"{prevalence / 2:.2g}:{high:.2g}"
 
 
-def asks(address: Address, key: str) -> bool:
+def is_asked(address: Address, key: str) -> bool:
     """Return whether the address asks the question that a section waits for."""
     of_all_cases, of_groups = separate_constraints(address.analysis_options.subject_to)
 
@@ -327,14 +339,14 @@ def asks(address: Address, key: str) -> bool:
     return False
 
 
-def head(page: Page, cleaned: Sequence[str] = ()) -> str:
+def head(page: Page, cleaning_remarks: Sequence[str] = ()) -> str:
     """Write tiles and plain words, what was cleaned, and the sections, if any."""
-    return _render("head.html.j2", page=page, cleaned=" ".join(cleaned))
+    return _render("head.html.j2", page=page, cleaned=" ".join(cleaning_remarks))
 
 
-def problem(words: str, again: bool = False) -> str:
+def problem(sentence: str, again: bool = False) -> str:
     """Write why a section cannot be shown, and a button to try again if asked."""
-    return _render("problem.html.j2", words=words, again=again)
+    return _render("problem.html.j2", words=sentence, again=again)
 
 
 def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
@@ -384,31 +396,34 @@ def _figure_png(figure: Figure) -> bytes:
 
 def lines_of(address: Address) -> dict[str, str] | None:
     """Write the commands and the Python lines that give what the page shows."""
-    chosen = address.chosen
-    if chosen is None:
+    chosen_columns = address.chosen_columns
+    if chosen_columns is None:
         return None
 
-    end = () if address.kind in NO_REPORT else ("-o", REPORT)
+    options_at_end = () if address.kind in KINDS_WITHOUT_REPORT else ("-o", REPORT)
     lines = {
         "command": _command_line(
-            KINDS[address.kind].command, address, _report_options(address, chosen), *end
+            KINDS[address.kind].command,
+            address,
+            _report_options(address, chosen_columns),
+            *options_at_end,
         ),
-        "python": _python(address, chosen),
+        "python": _python_lines(address, chosen_columns),
         "calibrate": "",
         "combine": "",
     }
 
     if address.kind == "scores":
         options = {
-            **_column_options(address, chosen, (address.score,)),
+            **_column_options(address, chosen_columns, (address.score,)),
             "prevalence": address.prevalence,
             "method": address.analysis_options.calibrator,
         }
         lines["calibrate"] = _command_line("calibrate", address, options, "--save", MAP)
 
-    if combines(address):
+    if can_combine(address):
         options = {
-            **_column_options(address, chosen, chosen.scores),
+            **_column_options(address, chosen_columns, chosen_columns.scores),
             "prevalence": address.prevalence,
             "method": address.analysis_options.combiner,
         }
@@ -419,18 +434,18 @@ def lines_of(address: Address) -> dict[str, str] | None:
     return lines
 
 
-def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
+def _report_options(address: Address, chosen_columns: Request) -> dict[str, Option]:
     """Return the options of the command that answers about all of the page."""
     data = address.data
     verdicts = data.verdicts
-    columns = data.columns.scores if data.is_long else chosen.scores
-    options = _column_options(address, chosen, columns)
-    of_a_log = address.kind == "systems" and address.file.judges
+    columns = data.columns.scores if data.is_long else chosen_columns.scores
+    options = _column_options(address, chosen_columns, columns)
+    is_log = address.kind == "systems" and address.file.judges
 
-    if not of_a_log:  # a log knows them itself
-        grouped = "system" if address.kind in ("judges", "systems") else "by"
+    if not is_log:  # a log knows them itself
+        group_option = "system" if address.kind in ("judges", "systems") else "by"
         options |= {
-            grouped: chosen.by,
+            group_option: chosen_columns.by,
             "verdict": verdicts.verdict,
             "item": verdicts.item,
         }
@@ -438,7 +453,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
     options |= {
         "rule": column_or_none(verdicts.rule),
         "yes": verdicts.yes,
-        "labelled": verdicts.labelled if chosen.label else None,
+        "labelled": verdicts.labelled if chosen_columns.label else None,
         "level": address.other_level,
     }
     if address.kind == "scores":
@@ -470,17 +485,17 @@ def _threshold_options(address: Address) -> dict[str, Option]:
 
 
 def _column_options(
-    address: Address, chosen: Request, columns: tuple[str, ...]
+    address: Address, chosen_columns: Request, columns: tuple[str, ...]
 ) -> dict[str, Option]:
     """Return the options that name columns."""
     return {
-        "label": chosen.label,
+        "label": chosen_columns.label,
         "positive": address.data.columns.positive,
         KINDS[address.kind].option: columns,
-        "count": chosen.count,
-        "weight": chosen.weight,
-        "cluster": chosen.cluster,
-        "missing-scores": chosen.missing_scores,
+        "count": chosen_columns.count,
+        "weight": chosen_columns.weight,
+        "cluster": chosen_columns.cluster,
+        "missing-scores": chosen_columns.missing_scores,
     }
 
 
@@ -504,7 +519,7 @@ def _command_line(
     return shlex.join([*arguments, *end])
 
 
-def _call(name: str, data: str, **options: Any) -> str:
+def _python_call(name: str, data: str, **options: Any) -> str:
     """Return a call of the library as text, without options that say nothing."""
     arguments = [data] if data else []
     for option, value in options.items():
@@ -534,90 +549,96 @@ def flagged_line(address: Address, threshold: float | None) -> str:
     return f"{opened_line(address.file.typed)}.filter({condition!r})"
 
 
-def _python(address: Address, chosen: Request) -> str:
+def _python_lines(address: Address, chosen_columns: Request) -> str:
     """Return the lines of Python, with what each kind of data has of its own."""
     data = address.data
     values: dict[str, Any] = {
         "kind": address.kind,
         "verdicts": data.verdicts,
-        "chosen": chosen,
+        "chosen": chosen_columns,
         "rule": None,
         "file": address.file,
         "level": address.other_level,
         "is_long": data.is_long,
     }
     if address.kind == "scores":
-        values |= _values_about_scores(address, chosen)
+        values |= _values_about_scores(address, chosen_columns)
     elif address.kind == "verified":
-        values["design"] = _design(address, chosen)
+        values["design"] = _design_arguments(address, chosen_columns)
     elif address.kind == "judges":
-        values["item"] = _item(address, chosen) if chosen.by else None
+        values["item"] = (
+            _item_column(address, chosen_columns) if chosen_columns.by else None
+        )
     elif address.kind == "leaves":
         values["rule"] = column_or_none(data.verdicts.rule)
 
     if data.is_long:
         keys = [str(data.verdicts.item)]
-        if chosen.by:
-            keys.append(chosen.by)
+        if chosen_columns.by:
+            keys.append(chosen_columns.by)
         values["wide"] = wide_sql(
-            chosen.scores,
+            chosen_columns.scores,
             data.columns.scores[0],
             str(data.verdicts.verdict),
             keys,
-            chosen.label,
+            chosen_columns.label,
         )
 
     if data.verdicts.yes is not None:
-        values["votes"] = _votes_sql(address, chosen, data.verdicts.yes)
+        values["votes"] = _votes_sql(address, chosen_columns, data.verdicts.yes)
 
     return _render("lines.py.j2", opened=opened_line(address.file.typed), **values)
 
 
-def _values_about_scores(address: Address, chosen: Request) -> dict[str, Any]:
+def _values_about_scores(address: Address, chosen_columns: Request) -> dict[str, Any]:
     """Return the values of the template that writes lines of Python about scores."""
     request = address.request
     of_all_cases, of_groups = separate_constraints(request.subject_to)
 
     return {
         "score": address.score,
-        "combines": combines(address),
-        "design": _design(address, chosen),
+        "combines": can_combine(address),
+        "design": _design_arguments(address, chosen_columns),
         "limits": for_one_threshold(of_all_cases),
         "between": of_groups,
         "two": goal_of_pair(
-            request.maximize, request.minimize, of_all_cases, request.cost, EQUAL
+            request.maximize,
+            request.minimize,
+            of_all_cases,
+            request.cost,
+            COST_OF_EQUAL_RATES,
         ),
-        "equal": EQUAL,
-        "goal": _goal(address.goal),
+        "equal": COST_OF_EQUAL_RATES,
+        "goal": _goal_arguments(address.goal),
         "request": request,
     }
 
 
-def _votes_sql(address: Address, chosen: Request, yes: str) -> str:
-    """Write 0 and 1 of verdicts that are words."""
+def _votes_sql(address: Address, chosen_columns: Request, yes: str) -> str:
+    """Return SQL that replaces verdicts that are words by 0 and 1."""
     types = address.file.source.types
-    # of a long table: of all its verdicts
+    # a long table has one column of verdicts, and so one type
     type_of_verdicts = types.get(address.data.verdicts.verdict or "")
-    texts = [
-        column
-        for column in chosen.scores
-        if (type_of_verdicts or types.get(column)) == "VARCHAR"
-    ]
-    cells = ", ".join(as_votes(texts or chosen.scores, yes))
+    text_columns = []
+    for column in chosen_columns.scores:
+        if (type_of_verdicts or types.get(column)) == "VARCHAR":
+            text_columns.append(column)
+
+    cells = ", ".join(as_votes(text_columns or chosen_columns.scores, yes))
 
     return f"* REPLACE ({cells})"
 
 
-def _design(address: Address, chosen: Request) -> dict[str, Any]:
+def _design_arguments(address: Address, chosen_columns: Request) -> dict[str, Any]:
     """Return what is said of the cases when they are counted."""
-    design = replace(chosen, prevalence=address.prevalence).counting
-    if chosen.missing_scores is not None:
-        design["missing_scores"] = chosen.missing_scores
+    design = replace(chosen_columns, prevalence=address.prevalence).counting
+    if chosen_columns.missing_scores is not None:
+        design["missing_scores"] = chosen_columns.missing_scores
     return design
 
 
-def _goal(goal: TypedGoal) -> dict[str, str]:
-    """Return what one cut is chosen by."""
+def _goal_arguments(goal: TypedGoal) -> dict[str, str]:
+    """Return the argument of Python that one threshold is chosen by."""
     single = without_deferral_cost(goal.objective) if goal.objective else None
     if single is not None:
         deferred = asks_for_two_cuts([goal.objective])
@@ -628,10 +649,14 @@ def _goal(goal: TypedGoal) -> dict[str, str]:
     return {"maximize": "youden"}
 
 
-def _item(address: Address, chosen: Request) -> str | None:
-    """Name the items, where systems are compared item by item, as the command does."""
+def _item_column(address: Address, chosen_columns: Request) -> str | None:
+    """Return the column of items; None where systems are not compared item by item."""
     wide = wide_table(address.data)
-    if wide.item is None or chosen.label is None or chosen.count is not None:
+    if (
+        wide.item is None
+        or chosen_columns.label is None
+        or chosen_columns.count is not None
+    ):
         return None
-    repeated = first_twice(wide.source, (wide.item, str(chosen.by)))
+    repeated = first_twice(wide.source, (wide.item, str(chosen_columns.by)))
     return wide.item if repeated is None else None

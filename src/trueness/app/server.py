@@ -36,43 +36,49 @@ from trueness.app.address import (
     DataChoice,
     marked_field,
     page_text,
-    read,
+    read_address,
 )
 from trueness.app.counting import (
     MAX_COUNTED_FILES,
-    Counted,
+    FileCounts,
     SectionKey,
     at_prevalence,
     count,
 )
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
-from trueness.app.guessed_columns import complete
+from trueness.app.guessed_columns import complete_columns
 from trueness.app.jobs import Job, Jobs, describe_failure
-from trueness.app.session import COMBINER, combines
+from trueness.app.session import COMBINER, can_combine
 from trueness.counts.values import Panel, Tally
 from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
 
-LIMIT = 512  # megabytes of an upload
-ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --allow-remote
+MAX_UPLOAD_MB = 512  # megabytes of an upload
+ALL_INTERFACES = ("0.0.0.0", "::")  # noqa: S104 - refused without --allow-remote
 BACKLOG = 64  # connections that are accepted at a time
-READERS = 8  # threads that read files beside the server
-ANSWER_WITHIN_S = 0.25  # seconds; after them progress is told instead
+READER_THREADS = 8  # threads that read files beside the server
+ANSWER_WITHIN_S = 0.25  # after this time the answer is how far the job is
 STOPPED = "This was stopped."
-FIGURE = re.compile(r"([a-z-]+)-(\d+)\.(svg|png)")
-TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
-         ".png": "image/png"}  # fmt: skip
+FIGURE_NAME = re.compile(r"([a-z-]+)-(\d+)\.(svg|png)")
+MEDIA_TYPES = {
+    ".html": "text/html",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
 
 
 @final
 class Workbench:
     """One server: its files, its counts, its jobs."""
 
-    def __init__(self, file: str | None = None, limit: int = LIMIT * 2**20) -> None:
+    def __init__(
+        self, file: str | None = None, limit: int = MAX_UPLOAD_MB * 2**20
+    ) -> None:
         self.files = Files(file, limit)
         self.jobs = Jobs()
         self.is_stopping = False
-        self._complete = lru_cache(200)(complete)
+        self._complete = lru_cache(200)(complete_columns)
         # of several files the counts of the last ones stay in memory
         self._count = lru_cache(MAX_COUNTED_FILES)(count)
 
@@ -90,33 +96,33 @@ class Workbench:
     async def address(self, request: Request) -> Address:
         """Read an address, and guess what it leaves open."""
         query = request.query_params
-        address = read(query, self.files.get(query.get("file", "")))
+        address = read_address(query, self.files.get(query.get("file", "")))
         completed = await run_in_threadpool(self._complete, address.data)
 
         return replace(
             address,
             data=completed.data,
-            chosen=completed.chosen,
+            chosen_columns=completed.chosen_columns,
             problems={**completed.problems, **address.problems},
         )
 
     async def answerable(self, request: Request) -> Address:
         """Read an address that names all that an answer needs."""
         address = await self.address(request)
-        if address.chosen is None:
+        if address.chosen_columns is None:
             raise HTTPException(404)
         return address
 
-    def counted(self, address: Address) -> Counted:
+    def counts_of(self, address: Address) -> FileCounts:
         """Count, once, for the prevalence that is asked for."""
-        assert address.chosen is not None  # noqa: S101 - "answerable" sees to it
-        counted = self._count(address.data, address.chosen)
-        return at_prevalence(counted, address.prevalence)
+        assert address.chosen_columns is not None  # noqa: S101 - "answerable" sees to it
+        counts = self._count(address.data, address.chosen_columns)
+        return at_prevalence(counts, address.prevalence)
 
     # pages
 
     async def opening(self, request: Request) -> Response:
-        """Give the empty page that a browser goes to; it says nothing of any file."""
+        """Return the empty page that a browser goes to; it says nothing of any file."""
         return HTMLResponse(pages.opening())
 
     async def start(self, request: Request) -> Response:
@@ -141,15 +147,15 @@ class Workbench:
     async def static(self, request: Request) -> Response:
         """Return a style or a script."""
         name = request.path_params["name"]
-        if name not in pages.STATIC:
+        if name not in pages.STATIC_FILES:
             raise HTTPException(404)
-        return Response(pages.static(name), media_type=pages.STATIC[name])
+        return Response(pages.static(name), media_type=pages.STATIC_FILES[name])
 
     async def upload(self, request: Request) -> Response:
         """Take a file that was dropped or chosen."""
         size = request.headers.get("content-length", "")
         if size.isdigit() and int(size) > self.files.limit:
-            return _problem(too_large(self.files.limit), 413)
+            return _problem_response(too_large(self.files.limit), 413)
 
         name = request.query_params.get("name", "")
 
@@ -159,9 +165,11 @@ class Workbench:
             return Response(status_code=400)
         except InputError as err:
             code = 413 if isinstance(err, TooLargeError) else 400
-            return _problem(page_text(err), code)
+            return _problem_response(page_text(err), code)
         except OSError as err:
-            return _problem(f"The file could not be kept: {err.strerror}.", 507)
+            return _problem_response(
+                f"The file could not be kept: {err.strerror}.", 507
+            )
 
         return JSONResponse({"address": f"/look?file={file.word}"})
 
@@ -170,17 +178,17 @@ class Workbench:
     async def count(self, request: Request) -> Response:
         """Count, and say how far that is, or at which field something is wrong."""
         address = await self.address(request)
-        if address.chosen is None:
+        if address.chosen_columns is None:
             return JSONResponse({"problems": address.problems})
 
-        job = self._ask(request, address, "count", topic="count")
-        if not await self._is_over(job, ANSWER_WITHIN_S):
+        job = self._find_or_begin_job(request, address, "count", topic="count")
+        if not await self._wait_until_over(job, ANSWER_WITHIN_S):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result:
             self.jobs.drop(_job_key(address, "count"))
         if job.state == "done":
             return JSONResponse({"problems": job.result})
-        return JSONResponse({"problems": {}, "problem": _why(job)})
+        return JSONResponse({"problems": {}, "problem": _why_no_result(job)})
 
     async def section(self, request: Request) -> Response:
         """Return a section, or how far it is."""
@@ -190,14 +198,16 @@ class Workbench:
             raise HTTPException(404)
 
         quick = "quick" in request.query_params
-        job = self._ask(request, address, key, quick, topic=(key, quick))
-        if not await self._is_over(job, ANSWER_WITHIN_S):
+        job = self._find_or_begin_job(request, address, key, quick, topic=(key, quick))
+        if not await self._wait_until_over(job, ANSWER_WITHIN_S):
             return JSONResponse(job.progress(), 202)
         if job.state == "done":
             return HTMLResponse(job.result.html)
-        return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
+        return HTMLResponse(
+            pages.problem(_why_no_result(job), again=job.state == "stopped")
+        )
 
-    def _ask(
+    def _find_or_begin_job(
         self,
         request: Request,
         address: Address,
@@ -205,20 +215,23 @@ class Workbench:
         quick: bool = False,
         topic: Hashable = None,
     ) -> Job:
-        """Begin a job, or find it; who waits for little does not wait for much."""
+        """Return the job of an answer, and begin it where there is none.
+
+        Short jobs have a lane of their own, and do not wait for long ones.
+        """
         tab = request.query_params.get("tab", "")
         job_key = _job_key(address, key, quick)
 
         if "again" in request.query_params:
             self.jobs.drop(job_key)
 
-        work = partial(self._result, address, key, quick)
+        work = partial(self._work_out, address, key, quick)
         lane = 0 if quick or key == "count" else 1
-        return self.jobs.ask(
+        return self.jobs.find_or_begin(
             job_key, work, tab, lane, topic if tab else None, address.file
         )
 
-    async def _is_over(self, job: Job, seconds: float | None = None) -> bool:
+    async def _wait_until_over(self, job: Job, seconds: float | None = None) -> bool:
         """Wait until a job is over, for a while; other requests go on meanwhile."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -226,10 +239,10 @@ class Workbench:
                     await asyncio.sleep(0.01)
         return job.is_over
 
-    def _result(self, address: Address, key: str, quick: bool) -> Any:
+    def _work_out(self, address: Address, key: str, quick: bool) -> Any:
         """Make what a job is for: problems by field, a file, or a section."""
         try:
-            counted = self.counted(address)
+            counts = self.counts_of(address)
         except InputError as err:
             if key != "count":
                 raise
@@ -238,8 +251,8 @@ class Workbench:
         if key == "count":
             return {}
         if key in answers.FILES:
-            return answers.file_contents(counted, address, key)
-        return _section(counted, address, key, quick)
+            return answers.file_contents(counts, address, key)
+        return _section(counts, address, key, quick)
 
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
@@ -250,20 +263,20 @@ class Workbench:
 
     async def at(self, request: Request) -> Response:
         """Look up every number at one step of the slider, and say how long it took."""
-        begun = time.perf_counter()
+        started = time.perf_counter()
         address = await self.answerable(request)
-        counted = await run_in_threadpool(self.counted, address)
+        counts = await run_in_threadpool(self.counts_of, address)
         numbers = answers.look_up(
-            counted,
+            counts,
             address,
-            model_index=_whole(request, "model"),
-            step_index=_whole(request, "at"),
+            model_index=_whole_number(request, "model"),
+            step_index=_whole_number(request, "at"),
         )
 
         line = pages.flagged_line(address, numbers["values"]["threshold"])
         answer = JSONResponse(numbers | {"flagged": line})
 
-        milliseconds = 1000 * (time.perf_counter() - begun)
+        milliseconds = 1000 * (time.perf_counter() - started)
         answer.headers["server-timing"] = f"look;dur={milliseconds:.2f}"
         return answer
 
@@ -271,17 +284,21 @@ class Workbench:
         """Say what is wrong with what was typed, and the lines that give the same."""
         address = await self.address(request)
         unmet: dict[str, str] = {}
-        is_clear = address.chosen is not None and not address.problems
+        is_clear = address.chosen_columns is not None and not address.problems
         if address.kind == "scores" and is_clear and "unmet" in request.query_params:
-            counted = await run_in_threadpool(self.counted, address)
-            unmet = await run_in_threadpool(answers.unmet, counted, address)
+            counts = await run_in_threadpool(self.counts_of, address)
+            unmet = await run_in_threadpool(answers.unmet_constraint, counts, address)
 
         return JSONResponse(
             {
                 "problems": address.problems,
                 "unmet": unmet,
                 "taken": pages.lines_of(address),
-                "asks": [key for key in pages.WAITING if pages.asks(address, key)],
+                "asks": [
+                    key
+                    for key in pages.FIELDS_OF_WAITING_SECTIONS
+                    if pages.is_asked(address, key)
+                ],
             }
         )
 
@@ -294,49 +311,49 @@ class Workbench:
         if name in ("flagged.csv", "flagged.parquet"):
             return await self._flagged(request, address, name)
 
-        figure = FIGURE.fullmatch(name)
-        key = figure[1] if figure else name
-        if key not in (pages.TITLES if figure else _files_of(address)):
+        figure_match = FIGURE_NAME.fullmatch(name)
+        key = figure_match[1] if figure_match else name
+        if key not in (pages.TITLES if figure_match else _files_of(address)):
             raise HTTPException(404)
 
         only_asks_whether_ready = "ready" in request.query_params
-        job = self._ask(request, address, key)
-        if not await self._is_over(
+        job = self._find_or_begin_job(request, address, key)
+        if not await self._wait_until_over(
             job, ANSWER_WITHIN_S if only_asks_whether_ready else None
         ):
             return JSONResponse(job.progress(), 202)
 
         if job.state != "done":
-            return _problem(_why(job), 409)
+            return _problem_response(_why_no_result(job), 409)
         if only_asks_whether_ready:
             return JSONResponse({"ready": True})
 
         contents = job.result
-        if figure:
+        if figure_match:
             contents = await run_in_threadpool(
-                _figure_contents, job.result, int(figure[2]), figure[3]
+                _figure_contents, job.result, int(figure_match[2]), figure_match[3]
             )
 
         return Response(
             contents,
-            media_type=TYPES[Path(name).suffix],
+            media_type=MEDIA_TYPES[Path(name).suffix],
             headers={"content-disposition": f'attachment; filename="{name}"'},
         )
 
     async def _flagged(self, request: Request, address: Address, name: str) -> Response:
-        """Give the rows whose score reaches the threshold of the slider."""
+        """Return the rows whose score reaches the threshold of the slider."""
         try:
             cut = float(request.query_params.get("cut", ""))
         except ValueError:
-            return _problem("The address names no threshold.", 400)
+            return _problem_response("The address names no threshold.", 400)
         if address.kind != "scores":
             raise HTTPException(404)
         target = self.files.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
 
         def write() -> None:
-            counted = self.counted(address)
-            with address.file.held():
-                answers.flagged_rows(counted, address.score, cut, target)
+            counts = self.counts_of(address)
+            with address.file.locked():
+                answers.flagged_rows(counts, address.score, cut, target)
 
         await run_in_threadpool(write)
         delete = BackgroundTask(target.unlink, missing_ok=True)
@@ -365,12 +382,12 @@ class Workbench:
 
 def _files_of(address: Address) -> list[str]:
     """Return the files that can be downloaded of such data."""
-    if address.kind in pages.NO_REPORT:
+    if address.kind in pages.KINDS_WITHOUT_REPORT:
         return []
 
     files = list(answers.FILES)
 
-    if not combines(address):
+    if not can_combine(address):
         files.remove(COMBINER)
     if address.kind == "systems":
         files.remove("report.json")
@@ -386,18 +403,18 @@ def _figure_contents(section: PageSection, index: int, kind: str) -> bytes:
     return pages.figure_file(finding.figures[index], section.names, kind)
 
 
-def _whole(request: Request, name: str) -> int:
+def _whole_number(request: Request, name: str) -> int:
     """Read a whole number of an address; 0 where there is none."""
     text = request.query_params.get(name, "0")
     return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
 
 
-def _why(job: Job) -> str:
-    """Say why a job that is over has given nothing."""
+def _why_no_result(job: Job) -> str:
+    """Say why a job that is over has no result."""
     if job.state == "stopped":
         return STOPPED
-    failed = isinstance(job.result, (InputError, NotEnoughCases))
-    return page_text(job.result) if failed else str(job.result)
+    is_our_error = isinstance(job.result, (InputError, NotEnoughCases))
+    return page_text(job.result) if is_our_error else str(job.result)
 
 
 @final
@@ -423,33 +440,35 @@ class JobKey:
 
 def _job_key(address: Address, key: str, quick: bool = False) -> JobKey:
     """Return all that an answer depends on."""
-    return JobKey(key, quick, address.data, answers.depends(address, key))
+    return JobKey(key, quick, address.data, answers.section_key(address, key))
 
 
-def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageSection:
+def _section(
+    counts: FileCounts, address: Address, key: str, quick: bool
+) -> PageSection:
     """Return a section as HTML, with its finding, whose figures can be downloaded."""
     if key == "leaves":
-        leaves = answers.trusted_leaves(counted, address)
+        leaves = answers.trusted_leaves(counts, address)
         return PageSection(pages.section(leaves, key, address), leaves)
 
     if key == "threshold":
-        operating, slider = answers.operating(counted, address, quick)
+        operating, slider = answers.operating(counts, address, quick)
         names = tuple(model["name"] for model in slider["models"])
         return PageSection(pages.operating(operating, slider), operating, names)
 
     if key not in ("summary", "verified", "alone", "systems", "judges", "nogold"):
-        finding = answers.section(counted, address, key)
+        finding = answers.section(counts, address, key)
         html = pages.section(
             finding,
             key,
             address,
-            width=answers.findings(counted, address).request.half_width,
-            prevalence=float(counted.first.prevalence),
+            width=answers.subject_of_page(counts, address).request.half_width,
+            prevalence=float(counts.cases.prevalence),
         )
 
         return PageSection(html, finding)
 
-    return _section_of_whole_page(counted, address, key, quick)
+    return _section_of_whole_page(counts, address, key, quick)
 
 
 def _has_labels(counts: Panel | Tally) -> bool:
@@ -458,13 +477,13 @@ def _has_labels(counts: Panel | Tally) -> bool:
 
 
 def _section_of_whole_page(
-    counted: Counted, address: Address, key: str, quick: bool
+    counts: FileCounts, address: Address, key: str, quick: bool
 ) -> PageSection:
     """Return the head of a report, or the whole answer about cases without labels."""
-    if key == "summary" and _has_labels(counted.first):
-        page = answers.summary(counted, address, quick)
+    if key == "summary" and _has_labels(counts.cases):
+        page = answers.summary(counts, address, quick)
     else:
-        page = answers.whole_page(counted, address)
+        page = answers.whole_page(counts, address)
 
     finding = None
     if page.findings:
@@ -475,17 +494,18 @@ def _section_of_whole_page(
     if key == "systems":
         page = replace(page, answers=())  # they are said below
 
-    return PageSection(pages.head(page, counted.cleaned), finding)
+    return PageSection(pages.head(page, counts.cleaning_remarks), finding)
 
 
-def _problem(words: str, code: int) -> Response:
-    return JSONResponse({"problem": words}, code)
+def _problem_response(sentence: str, code: int) -> Response:
+    """Return a sentence that the page shows, with the status of HTTP."""
+    return JSONResponse({"problem": sentence}, code)
 
 
-async def _wrong(request: Request, err: Exception) -> Response:
+async def _error_response(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     if isinstance(err, HTTPException):
-        return _problem("There is nothing at this address.", err.status_code)
+        return _problem_response("There is nothing at this address.", err.status_code)
 
     if isinstance(err, InputError):
         sentence = page_text(err)
@@ -494,12 +514,13 @@ async def _wrong(request: Request, err: Exception) -> Response:
 
     if request.url.path.startswith("/section/"):
         return HTMLResponse(pages.problem(sentence))
-    return _problem(f"This could not be answered: {sentence}", 400)
+    return _problem_response(f"This could not be answered: {sentence}", 400)
 
 
 @asynccontextmanager
-async def _life(_: Starlette) -> AsyncIterator[None]:
-    current_default_thread_limiter().total_tokens = READERS
+async def _lifespan(_: Starlette) -> AsyncIterator[None]:
+    """Set up threads and errors of the loop before the first request."""
+    current_default_thread_limiter().total_tokens = READER_THREADS
     asyncio.get_running_loop().set_exception_handler(_ignore_lack_of_handles)
     yield
 
@@ -523,29 +544,37 @@ class Server(uvicorn.Server):
         self._workbench = workbench
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Hear Ctrl-C or SIGTERM."""
+        """End waiting requests at Ctrl-C or SIGTERM."""
         self._workbench.begin_to_stop()
         super().handle_exit(sig, frame)
 
 
 @contextmanager
-def prepared(
-    given: str | None, *, host: str = "127.0.0.1", port: int = 0, limit: int = LIMIT
+def prepare_server(
+    start_file: str | None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    limit: int = MAX_UPLOAD_MB,
 ) -> Iterator[tuple[str, uvicorn.Server, Callable[[], None]]]:
-    """Get a server ready: its first address, itself, and what runs it."""
+    """Prepare a server; yield its first address, the server, and what runs it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only where the protocol is named: without it
     # every look-up waits 40 ms for an acknowledgement that the other side delays
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(BACKLOG)
-        workbench = Workbench(given, limit * 2**20)
-        wrong = dict.fromkeys((InputError, HTTPException, Exception), _wrong)
-        app = Starlette(
-            routes=workbench.routes, lifespan=_life, exception_handlers=wrong
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+        workbench = Workbench(start_file, limit * 2**20)
+        error_handlers = dict.fromkeys(
+            (InputError, HTTPException, Exception), _error_response
         )
-        guard = Guard(app, listening.getsockname()[1], _names(host))
+        app = Starlette(
+            routes=workbench.routes,
+            lifespan=_lifespan,
+            exception_handlers=error_handlers,
+        )
+        guard = Guard(app, listener.getsockname()[1], _host_names(host))
         config = uvicorn.Config(
             guard,
             log_level="error",
@@ -557,13 +586,16 @@ def prepared(
             timeout_graceful_shutdown=2,
         )
         server = Server(config, workbench)
-        name = socket.gethostname() if host in ANYWHERE else _in_address(host)
+        name = (
+            socket.gethostname() if host in ALL_INTERFACES else _host_in_address(host)
+        )
         own = [file.word for file in workbench.files.own]
+        # a file is shown at once; of several tables one is chosen on the first page
         page = f"look?file={GIVEN}" if own == [GIVEN] else ""
-        first = f"http://{name}:{guard.port}/{page}#token={guard.token}"
+        address = f"http://{name}:{guard.port}/{page}#token={guard.token}"
 
         try:
-            yield first, server, lambda: server.run(sockets=[listening])
+            yield address, server, lambda: server.run(sockets=[listener])
         finally:
             workbench.close()
 
@@ -574,29 +606,30 @@ def serve(
     host: str,
     port: int,
     limit: int,
-    opened: Callable[[str], None],
+    when_ready: Callable[[str], None],
 ) -> None:
-    """Serve until the end; ``opened`` hears the address with its token."""
-    with prepared(file, host=host, port=port, limit=limit) as (first, _, run):
-        opened(first)
+    """Serve until the end; ``when_ready`` is called with the address."""
+    with prepare_server(file, host=host, port=port, limit=limit) as (address, _, run):
+        when_ready(address)
         run()
 
 
-def _in_address(host: str) -> str:
+def _host_in_address(host: str) -> str:
+    """Return a host as an address has it: IPv6 stands in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
-def _names(host: str) -> tuple[str, ...]:
+def _host_names(host: str) -> tuple[str, ...]:
     """Return the names that this server answers to.
 
     They are those of this machine for itself, or all of its names where the host lets
     other machines ask.
     """
-    shown = _in_address(host)
-    if shown in LOCAL_HOSTS:
+    shown_host = _host_in_address(host)
+    if shown_host in LOCAL_HOSTS:
         return LOCAL_HOSTS
 
-    names = [shown, socket.gethostname(), socket.getfqdn()]
+    names = [shown_host, socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         names += socket.gethostbyname_ex(socket.gethostname())[2]
 

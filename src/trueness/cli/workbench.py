@@ -103,7 +103,7 @@ def app_command(
 
     serve = SERVE.load()
     try:
-        serve(file, host=host, port=port, limit=limit, opened=show_address)
+        serve(file, host=host, port=port, limit=limit, when_ready=show_address)
     except OSError as err:
         sentence = f"port {port} of {host} cannot be used: {err.strerror}"
         raise OSError(err.errno, f"{sentence}. Type --port 0") from err
