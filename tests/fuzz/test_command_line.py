@@ -213,7 +213,8 @@ def test_scores_that_are_objects_get_words_of_the_shell(tmp_path):
         assert "float()" not in said
         assert "scores[" not in said
     said = _refused(path, "evaluate", "--label", "y", "--score", "p")
-    assert "score 'p' must hold one value per row" in said
+    # the parts of an object are columns, so the one that holds scores is named
+    assert "has no column 'p'; it has 'y', 'p.a'" in said
 
 
 def test_a_header_that_csv_cannot_hold_gets_a_remedy(tmp_path):
