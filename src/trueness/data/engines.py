@@ -86,7 +86,10 @@ def open_frame(frame: Frame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 def with_text_names(
     frame: Frame, roles: Mapping[str, object]
 ) -> tuple[Frame, dict[str, Any]]:
-    """Return a frame and its roles with text for column names that are numbers."""
+    """Return a frame and its roles with text for column names that are none.
+
+    pandas names columns by numbers, or by tuples where a header has several lines.
+    """
     # a Series of pandas has no columns
     pandas: Any = frame if hasattr(type(frame), "iloc") else None
     names = list(getattr(pandas, "columns", ()))
@@ -98,9 +101,24 @@ def with_text_names(
     for role, name in roles.items():
         text_roles[role] = name
         if is_one(name) and name in no_text:
-            text_roles[role] = str(name)
+            text_roles[role] = _text_name(name)
 
-    return pandas.rename(columns=str), text_roles
+    renamed = pandas.copy(deep=False)
+    renamed.columns = [_text_name(name) for name in names]
+    return renamed, text_roles
+
+
+def _text_name(name: object) -> str:
+    """Write the name of a column of pandas; the lines of a header are its words.
+
+    pandas writes an empty cell of a header as "Unnamed: 0_level_1".
+    """
+    if not isinstance(name, tuple):
+        return str(name)
+    lines = [str(line) for line in name]
+    return " ".join(
+        line for line in lines if line and not line.startswith("Unnamed: ")
+    ) or str(lines[0])
 
 
 def column_names(frame: Frame) -> list[str]:

@@ -306,7 +306,8 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
         encoding = _encoding_of(raw, file)
         errors = "replace" if encoding == "cp1252" else "ignore"
         text = raw.decode(encoding, errors).lstrip("\ufeff")
-        corrected = _with_one_header(_only_table(text))
+        corrected = _without_repeated_header(_only_table(text))
+        corrected = _with_one_header(corrected)
         corrected = _with_tabs_for_spaces(corrected)
         texts.append(corrected)
 
@@ -448,6 +449,36 @@ def _without_last_lines(text: str, separator: str) -> str:
     return text[:end]
 
 
+def _without_repeated_header(text: str) -> str:
+    """Leave out later lines that are the header once more, as of pages put together.
+
+    The line of units below the header is repeated with it.
+    """
+    header = text.partition("\n")[0].rstrip("\r")
+    has_names = _ANY_SEPARATOR.search(header) and not any(
+        map(_is_number, _ANY_SEPARATOR.split(header))
+    )
+    if not has_names or f"\n{header}" not in text:
+        return text
+
+    first, *others = text.splitlines(keepends=True)
+    second = others[0].strip() if others else ""
+    rows = []
+    numbers: list[int] = []
+    for number, line in enumerate(others, 2):
+        is_header = line.rstrip("\r\n") == header
+        follows_header = bool(numbers) and numbers[-1] == number - 1
+        if is_header or (follows_header and number > 3 and line.strip() == second):
+            numbers.append(number)
+        else:
+            rows.append(line)
+
+    if numbers:
+        repeated = f"{counted(len(numbers), 'line')} left out: the header once more"
+        tell([f"{repeated}, first in line {numbers[0]:,}."])
+    return "".join([first, *rows])
+
+
 def _with_one_header(text: str) -> str:
     """Leave out a second line of names or units, or a line of titles above the names.
 
@@ -475,7 +506,8 @@ def _with_one_header(text: str) -> str:
     # titles above several columns leave cells empty, or repeat themselves
     distinct_titles = {field for field in upper if field}
     upper_is_titles = len(distinct_titles) < len(upper)
-    lower_is_names = len(set(lower)) == len(lower) and all(lower)
+    # pandas leaves the cell above the names of the rows empty
+    lower_is_names = len(set(lower)) == len(lower) and all(lower[1:])
     left_out = 0 if upper_is_titles and lower_is_names else 1
 
     shown = lines[left_out].strip()[:60]
@@ -497,9 +529,12 @@ def _are_two_headers(
             numeric.append(column)
 
     # a missing value in the second line makes it a case, unless the others are units
-    is_missing = [normal_form(field) in MISSING for field in lower]
+    is_missing = [
+        normal_form(field) in MISSING and bool(above)
+        for field, above in zip(lower, upper, strict=True)
+    ]
     are_units = all(
-        missing or _UNIT.fullmatch(field)
+        missing or not field or _UNIT.fullmatch(field)
         for field, missing in zip(lower, is_missing, strict=True)
     )
     has_missing = any(is_missing[column] for column in numeric)

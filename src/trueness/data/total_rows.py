@@ -13,7 +13,7 @@ import numpy as np
 
 from trueness._core.checks.words import described
 from trueness.data.cleaning import TOTALS, normal_form, tell
-from trueness.data.engines import is_lazy, open_frame
+from trueness.data.engines import is_lazy, open_frame, with_text_names
 
 
 def without_total_row(data: Any, label: str | None = None) -> Any:
@@ -30,7 +30,8 @@ def without_total_row(data: Any, label: str | None = None) -> Any:
 
     # by columns: pandas would bring a row to one type, and refuses whole numbers
     # above 2**53 beside decimals
-    last_row = {name: opened[name][-1] for name in opened.columns}
+    named = open_frame(with_text_names(data, {})[0])
+    last_row = {name: named[name][-1] for name in named.columns}
     if not _says_total(last_row, label):
         return data
     return opened.head(len(opened) - 1).to_native()
