@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -111,6 +112,27 @@ READ = {
         csv(BAD=Y, P_BAD1=P, P_BAD0=(1 - P).round(3), I_BAD=PREDICTED),
         {"P_BAD1": AREA},
     ),
+    "the observed and the predicted class of SAS": (
+        "logistic.csv",
+        csv(_FROM_=Y, _INTO_=PREDICTED, IP_0=(1 - P).round(3), IP_1=P),
+        {"IP_1": AREA},
+    ),
+    "a header of two lines by pandas": (
+        "a.csv",
+        ",truth,model,model\n,y,a,b\n"
+        + csv(k=range(CASES), y=Y, p=P, q=Q).partition("\n")[2],
+        {"a": AREA, "b": trueness.auc(Y, Q).value},
+    ),
+    "a header once more in the middle": (
+        "a.csv",
+        csv(y=Y[:9], p=P[:9]) + csv(y=Y[9:], p=P[9:]),
+        {"p": AREA},
+    ),
+    "units below each header": (
+        "a.csv",
+        "y,p\n-,[pg/ml]\n" + csv(y=Y, p=P).replace("y,p\n", "") + "y,p\n-,[pg/ml]\n",
+        {"p": AREA},
+    ),
     "codes in front of words": (
         "spss.csv",
         csv(Status=np.where(Y, "1 - Dead", "0 - Alive"), PRE_1=P),
@@ -194,3 +216,59 @@ def test_two_words_without_a_label_may_be_labels():
 
     assert "without a label" in sentences
     assert "If 'arm' holds labels, name it" in sentences
+
+
+def test_a_header_of_several_lines_names_the_columns_of_a_frame():
+    frame = pd.DataFrame({("truth", "y"): Y, ("model", "a"): P, ("Unnamed: 2", "b"): Q})
+
+    finding = trueness.evaluate(frame)
+
+    expected = {"model a": AREA, "b": trueness.auc(Y, Q).value}
+    assert scores_of(finding) == pytest.approx(expected)
+    named = trueness.auc(frame, label="truth y", score="model a")
+    assert named.value == AREA
+
+
+DESIGN = {
+    "several lesions of a patient": ("PatientID", np.arange(CASES) // 3, "cluster"),
+    "sampling units of a survey": ("psu", np.arange(CASES) // 10, "cluster"),
+    "cases for training": ("split", np.where(Y, "train", "test"), "by"),
+    "weights": ("wt", np.where(Y, 1.5, 0.5), "weight"),
+}
+
+
+@pytest.mark.parametrize("case", DESIGN)
+def test_a_column_of_the_design_is_mentioned(case):
+    column, values, option = DESIGN[case]
+
+    finding = trueness.evaluate({"y": Y, column: values, "score": P})
+
+    assert f'type {option}="{column}".' in str(finding)
+
+
+def test_strata_are_no_scores():
+    points = np.round(10 * P).astype(int)
+    frame = {"stratum": np.arange(CASES) // 20, "y": Y, "points": points}
+
+    assert scores_of(trueness.evaluate(frame)) == {
+        "points": trueness.auc(Y, points).value
+    }
+
+
+def test_a_time_with_its_unit_asks_for_a_horizon():
+    days = np.arange(CASES) + 1
+
+    finding = trueness.evaluate({"time_days": days, "event": Y, "risk": P})
+
+    assert "'time_days' is the time of follow-up" in str(finding)
+
+
+def test_a_log_is_for_other_questions(tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text(objects({"doc_id": 0, "doc": {}, "filtered_resps": [], "acc": 1.0}))
+
+    with pytest.raises(InputError, match="log of lm-evaluation-harness") as error:
+        trueness.evaluate(path)
+
+    assert "trueness.attempts(" in str(error.value)
+    assert trueness.read_verdicts(path).judges == ("acc",)

@@ -6,6 +6,7 @@ on standard error which columns were taken that nobody named.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -25,7 +26,7 @@ from trueness.cli._columns import (
     refuse_cleaned,
 )
 from trueness.cli._long_files import refuse_long_file
-from trueness.cli._source import WHOLE_TYPES, Source, open_source
+from trueness.cli._source import WHOLE_TYPES, Source, is_local, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
 from trueness.counts.expected_labels import PROCESS, ExpectedLabels, LabelSample
@@ -39,7 +40,9 @@ from trueness.data.column_roles import (
     one_score,
     several_scores,
 )
+from trueness.data.design_columns import design_columns
 from trueness.data.storage import are_counts, count_columns_of
+from trueness.data.verdict_logs import refuse_log
 from trueness.findings.request import Request
 
 MOST_NAMED = 12  # columns that are named in a sentence
@@ -98,6 +101,9 @@ def open_data(
     may be a range. ``keep_order``: the rows will be written back.
     """
     expected_labels = _read_expected_labels(unlabelled, target)
+    if label is None and not columns:
+        _refuse_log(file)
+
     with collected_remarks() as cleaned:
         with progress("Reading the file", unit=""):
             source = open_source(file, ordered=keep_order, decimal=decimal)
@@ -166,6 +172,20 @@ def open_data(
 
     rows = source.only(_columns_to_read(source, request))
     return FileData(source, request, rows)
+
+
+def _refuse_log(file: str | Sequence[str]) -> None:
+    """Raise an error for the log of an evaluation, with the commands that read one."""
+    files = [file] if isinstance(file, str) else file
+    for place in filter(is_local, files):
+        try:
+            refuse_log(place, "This command")
+        except InputError as error:
+            typed = shlex.quote(place)
+            raise InputError(
+                f"{error.message} Type trueness evals {typed}, or trueness judge "
+                f"{typed}."
+            ) from None
 
 
 def say_what_was_inverted() -> None:
@@ -284,6 +304,14 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
     if others:
         ellipsis = ", ..." if len(others) > MOST_NAMED else ""
         shell.say(f"Not used: {', '.join(others[:MOST_NAMED])}{ellipsis}.")
+
+    if option == "score" and request.label is not None:
+        # a column of counts is mentioned where it is looked for
+        for unused in design_columns(source.table, {*request.columns}):
+            shell.say(
+                f"{unused.meaning}, type --{unused.option} "
+                f"{shlex.quote(unused.column)}."
+            )
 
     label = label_of_some(source.table) if option in ("vote", "judge") else None
     if label and label not in request.columns:

@@ -37,7 +37,6 @@ from trueness.data.column_roles import (
     ratings_among,
     several_scores,
     tests_among,
-    with_remarks_on_unused,
 )
 from trueness.data.columns import (
     column,
@@ -47,6 +46,7 @@ from trueness.data.columns import (
     several_columns,
 )
 from trueness.data.data_tables import TEXT, DataTable
+from trueness.data.design_columns import with_remarks_on_unused
 from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
@@ -115,7 +115,7 @@ def count_arguments(
     names_columns = not keywords.keys().isdisjoint(("label", "score", "scores"))
     has_scores = bool(others) and _is_column(others[0])
     if isinstance(data, (str, os.PathLike)) and not has_scores:
-        data = _open_file(data, name, takes)
+        data = _open_file(data, name, takes, names_columns)
 
     # a frame with another column behind it is a column of labels itself
     is_table = is_frame(data) and (names_columns or not has_scores)
@@ -185,13 +185,18 @@ def _are_requirements(argument: object) -> bool:
     return all(map(_is_requirement, argument))
 
 
-def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
+def _open_file(
+    path: str | os.PathLike[str], name: str, takes: str, names_columns: bool
+) -> Any:
     """Open a file of data as a frame; a text that names none is an error."""
     from trueness.data.files import scan
+    from trueness.data.verdict_logs import refuse_log
 
     text = os.fspath(path)
     if not os.path.splitext(text)[1] and not os.path.exists(text):
         raise _needs(name, takes, one_thing(path))
+    if not names_columns:
+        refuse_log(os.fsdecode(path), name)
     return scan(path)
 
 

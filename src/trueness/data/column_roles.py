@@ -77,13 +77,11 @@ VERDICT_NAMES = ("verdict", "rating", "vote", "grade", "judgement", "judgment")
 # of the time to an event, or to censoring, and of the event itself
 TIME_NAMES = (
     *("time", "times", "follow_up", "followup", "futime", "survival_time", "duration"),
-    *("time_to_event", "tte", "survival", "os_time", "tenure"),
+    *("time_to_event", "tte", "survival", "os_time", "tenure", "os", "pfs", "dfs"),
+    *("days_to_event", "days_to_death"),
 )
+_UNITS_OF_TIME = ("days", "weeks", "months", "years", "d", "mo", "yrs")
 EVENT_NAMES = ("event", "status", "died", "death", "dead", "os_event")
-CLUSTER_NAMES = (
-    *("patient", "patient_id", "subject", "subject_id", "person", "person_id"),
-    *("household", "household_id", "cluster", "cluster_id", "user", "user_id"),
-)
 WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
 _IDENTIFIER_WORDS = frozenset(
     {
@@ -91,6 +89,7 @@ _IDENTIFIER_WORDS = frozenset(
         *("fold", "split", "seed", "key", "patient", "subject", "person", "user"),
         *("customer", "account", "record", "visit", "sample", "year", "month", "day"),
         *("item", "question", "task", "prompt", "example"),
+        *("psu", "stratum", "strata"),
     }
 )
 _NUMBER_WORDS = ("no", "nr", "num", "number")  # at the end of case_no, lab_number
@@ -192,9 +191,16 @@ def _time_of_follow_up(
         for column, kind in table.kinds.items()
         if kind in (WHOLE, REAL)
         and column not in used_columns
-        and plain_name(column) in TIME_NAMES
+        and _is_called_like_a_time(column)
     ]
     return times[0] if len(times) == 1 else None
+
+
+def _is_called_like_a_time(column: str) -> bool:
+    """Return whether a column is called a time of follow-up: time, os_months."""
+    *before, last = plain_name(column).split("_")
+    without_unit = "_".join(before) if last in _UNITS_OF_TIME else ""
+    return plain_name(column) in TIME_NAMES or without_unit in TIME_NAMES
 
 
 def _no_other_column(table: DataTable, used_columns: set[str | None]) -> str:
@@ -220,7 +226,7 @@ def _refuse_confidence(
         column
         for column in table.kinds
         if column not in (label, *scores)
-        and any(word.startswith("pred") for word in _words_of(column))
+        and any(word.startswith("pred") for word in words_of(column))
         and is_binary(table, column)
         and len(table.distinct(column, 2)) == 2
     ]
@@ -288,10 +294,14 @@ def find_label(table: DataTable, used_columns: set[str | None]) -> str:
 
 def _predicts_one_of(column: str, others: Sequence[str]) -> bool:
     """Return whether a column is called the prediction of another: I_BAD of BAD."""
-    name_words = _words_of(column)
+    # PROC LOGISTIC of SAS writes the observed and the predicted class so
+    if column.upper() == "_INTO_":
+        return any(other.upper() == "_FROM_" for other in others)
+
+    name_words = words_of(column)
     for other in others:
-        more_words = name_words - _words_of(other)
-        if _words_of(other) < name_words and more_words <= _PREDICTION_WORDS:
+        more_words = name_words - words_of(other)
+        if words_of(other) < name_words and more_words <= _PREDICTION_WORDS:
             return True
     return False
 
@@ -569,7 +579,7 @@ def _advice_on_empty_columns(table: DataTable, used_columns: set[str | None]) ->
 
     # first those with a word of a score in their name, then other usual names
     for name in empty:
-        if name not in used_columns and _words_of(name) & _SCORE_WORDS:
+        if name not in used_columns and words_of(name) & _SCORE_WORDS:
             return f" Column {name!r} is empty."
 
     for name in empty:
@@ -650,7 +660,7 @@ def _free_columns(table: DataTable, used_columns: set[str | None]) -> list[str]:
 
 def _is_called_like_an_identifier(column: str) -> bool:
     """Return whether a name such as patient_id says that its values name cases."""
-    if _words_of(column) & _IDENTIFIER_WORDS:
+    if words_of(column) & _IDENTIFIER_WORDS:
         return True
     *before, last = plain_name(column).split("_")
     return bool(before) and last in _NUMBER_WORDS
@@ -673,7 +683,7 @@ def _columns_called_scores(
     return [
         column
         for column in numbers
-        if (_words_of(column) & _SCORE_WORDS) or plain_name(column) in _PREDICTION_NAMES
+        if (words_of(column) & _SCORE_WORDS) or plain_name(column) in _PREDICTION_NAMES
     ]
 
 
@@ -711,15 +721,19 @@ def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     return bool(same_low_end and same_high_end)
 
 
-def _words_of(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
     """Return the words of a name: ``riskScore_2`` has risk and score."""
-    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return set(re.findall(r"[a-z]+", spaced.lower()))
+    return set(re.findall(r"[a-z]+", _spaced(name).lower()))
 
 
 def plain_name(name: str) -> str:
-    """Return a name in lower case, its words joined by underscores."""
-    return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
+    """Write a name in small letters, its words joined by underscores: patient_id."""
+    return re.sub(r"[^a-z0-9]+", "_", _spaced(name).lower()).strip("_")
+
+
+def _spaced(name: str) -> str:
+    """Set the words of a name apart that begin with a capital: ``PatientID``."""
+    return re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
 
 
 @final
@@ -891,46 +905,3 @@ def count_remark(count: str | None) -> tuple[str, ...]:
         f"Column {names_of([count])} says how many cases each row represents: no two "
         "rows have the same label and scores.",
     )
-
-
-def with_remarks_on_unused(
-    table: DataTable, roles: FoundColumns, used_columns: Iterable[str | None]
-) -> FoundColumns:
-    """Return the columns with remarks on unused counts, clusters and weights."""
-    used_columns = {*used_columns, roles.count}
-    free = [
-        column
-        for column in table.kinds
-        if column not in (roles.label, *roles.scores, *used_columns)
-    ]
-    counts = [
-        column
-        for column in free
-        if column.lower() in COUNT_NAMES and table.kinds[column] == WHOLE
-    ]
-    weights = [
-        column
-        for column in free
-        if column.lower() in WEIGHT_NAMES and table.kinds[column] in (WHOLE, REAL)
-    ]
-    remarks = [
-        f"Every row counts as one case. If column {column!r} holds numbers of cases, "
-        f'type count="{column}".'
-        for column in counts[:1]
-    ]
-    clusters = [column for column in free if plain_name(column) in CLUSTER_NAMES]
-    for column in clusters[:1]:
-        rows, different = table.value_counts([column])
-        # of a large file the values are counted approximately
-        if 1 < different[column] < 0.95 * rows:
-            remarks.append(
-                "Every case counts as independent. If cases with the same value of "
-                f'{column!r} belong together, type cluster="{column}".'
-            )
-    remarks += [
-        f"Every case has the same weight. If column {column!r} holds weights, type "
-        f'weight="{column}".'
-        for column in weights[:1]
-    ]
-
-    return replace(roles, unused=tuple(remarks))

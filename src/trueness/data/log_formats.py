@@ -247,6 +247,12 @@ def _deepeval_metadata(case: Mapping[str, Any]) -> Any:
 
 # lm-evaluation-harness
 
+_LM_EVAL_FIELDS = frozenset(
+    {
+        *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
+        *("metrics", "doc_hash", "prompt_hash", "target_hash"),
+    }
+)
 _SAMPLES_FILE = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT")
 
 
@@ -267,7 +273,7 @@ def _read_lm_eval(file: str) -> Iterator[LoggedAnswer]:
             notes = _short_values(sample.get("doc"), "doc.")
             notes_of[document] = {TASK: task, **notes}
 
-        for metric in sample.get("metrics") or []:
+        for metric in sample.get("metrics") or _lm_eval_metrics(sample):
             if isinstance(sample.get(metric), (bool, int, float)):
                 judge = metric
                 if several_filters:
@@ -283,9 +289,17 @@ def _read_lm_eval(file: str) -> Iterator[LoggedAnswer]:
         )
 
 
+def _lm_eval_metrics(sample: Mapping[str, Any]) -> list[str]:
+    """Return the metrics of a sample of versions before 0.4.5, which do not list them.
+
+    They are the values beside those that every sample has.
+    """
+    return [name for name in sample if name not in _LM_EVAL_FIELDS]
+
+
 FORMATS: dict[str, LogFormat] = {
     "Inspect": LogFormat(
-        (frozenset({"eval", "status", "plan"}),),
+        (frozenset({"eval", "status", "plan"}), frozenset({"eval", "samples"})),
         _read_inspect,
     ),
     "promptfoo": LogFormat(

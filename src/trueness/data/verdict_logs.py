@@ -114,6 +114,18 @@ def is_log(place: str) -> bool:
     return any(log_format(file) is not None for file in meant_by(place))
 
 
+def refuse_log(place: str, analysis: str) -> None:
+    """Raise an error for a log, where an analysis needs labels and scores."""
+    files = meant_by(place) if "://" not in place else []
+    formats = [name for name in map(log_format, files) if name is not None]
+    if formats:
+        raise InputError(
+            f"{analysis} needs labels, and scores or tests; {place} is a log of "
+            f"{formats[0]}, with verdicts on answers.",
+            example=PythonCode(f"trueness.attempts({place!r})"),
+        )
+
+
 def _with_distinct_items(answers: list[LoggedAnswer]) -> list[LoggedAnswer]:
     """Put the task before items of several, each of which counts from the start."""
     tasks = {answer.notes.get(TASK) for answer in answers}
