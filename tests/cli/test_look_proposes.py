@@ -91,3 +91,78 @@ def test_groups_and_two_columns_of_labels_are_not_denied():
     text = " ".join(result.stdout.split())
     assert "No column looks like labels" not in text
     assert "trueness leaves FILE --label COLUMN --node COLUMN" in text
+
+
+def proposals(path):
+    return [
+        question["type"] for question in answer("look", path)["result"]["questions"]
+    ]
+
+
+def test_a_log_is_shown_to_people(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"evalId": "e", "results": {"results": []}}')
+
+    result = run("look", path)
+
+    assert result.exit_code == 0, result.stderr
+    assert "trueness evals" in result.stdout
+
+
+def test_a_log_is_refused_with_what_to_type(tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text('{"evalId": "e", "results": {"results": []}}')
+
+    result = run("evaluate", path)
+
+    assert result.exit_code == 2
+    assert f"Type trueness evals {path}, or trueness judge" in result.stderr
+
+
+def test_the_positive_class_is_left_open(tmp_path):
+    path = tmp_path / "cases.csv"
+    frame = pd.DataFrame({"diagnosis": np.where(Y, "M", "B"), "score": P})
+    frame.to_csv(path, index=False)
+
+    typed = proposals(path)
+
+    assert all("--positive 'B|M'" in line for line in typed)
+    assert not any("--by" in line for line in typed)
+
+
+def test_columns_of_readers_may_have_other_names(tmp_path):
+    path = tmp_path / "cases.csv"
+    grid = [(r, m, c) for r in "AB" for m in ("CT", "MR") for c in range(20)]
+    frame = pd.DataFrame(grid, columns=["Reader", "modality", "PatientID"])
+    frame["lesion"] = frame["PatientID"] % 2
+    frame["rating"] = 1 + frame["lesion"] + RNG.integers(0, 4, len(frame))
+    frame.to_csv(path, index=False)
+
+    (line,) = proposals(path)
+
+    assert line.startswith("trueness readers")
+    assert run(*shlex.split(line)[1:]).exit_code == 0
+
+
+def test_a_judge_with_few_labels_beside_a_constant(tmp_path):
+    path = tmp_path / "cases.csv"
+    human = np.where(np.arange(CASES) < 40, Y.astype(object), None)
+    frame = pd.DataFrame({"output": 4, "judge": noisy(0.9), "human": human})
+    frame.to_csv(path, index=False)
+
+    (line, *_) = proposals(path)
+
+    assert "trueness judge" in line
+    assert "--label human" in line
+
+
+def test_columns_of_the_design_are_mentioned(tmp_path):
+    path = tmp_path / "cases.csv"
+    frame = pd.DataFrame({"y": Y, "score": P, "patient": np.arange(CASES) // 3})
+    frame["split"] = np.where(RNG.random(CASES) < 0.5, "train", "test")
+    frame.to_csv(path, index=False)
+
+    said = run("evaluate", path).stderr
+
+    assert "type --cluster patient." in said
+    assert "type --by split." in said

@@ -69,7 +69,8 @@ def look_command(
             ],
         },
         parts=[
-            columns,
+            # a log is no table: its columns are not shown
+            *([columns] if content.columns else []),
             *remarks,
             _table_of_questions(lines),
             *_advice_without_labels(questions, file),

@@ -34,9 +34,16 @@ from trueness.data.column_roles import (
     FrameTable,
     find_columns,
     has_no_label,
+    is_binary,
+    plain_name,
     several_scores,
 )
-from trueness.data.named_roles import ITEM_NAMES, column_called, find_winners
+from trueness.data.named_roles import (
+    ITEM_NAMES,
+    READING_NAMES,
+    column_called,
+    find_winners,
+)
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.data.study_tables import has_study_tables
 
@@ -49,6 +56,7 @@ MAX_ROWS = 100_000  # that are read
 MAX_GROUPS = 50  # a column with more values is no group
 # errors of three scores can be told apart by their agreement, those of two cannot
 MIN_SCORES_FOR_AGREEMENT = 3
+MAX_COMPARED = 12  # scores that are named in one command
 _KINDS_OF_TEXT = {"numbers": "numbers as text", "missing": "nothing"}
 
 
@@ -208,7 +216,7 @@ def _look_at_table(frame: Frame) -> Look:
     questions = (
         _questions_of_leaves(summaries)
         or _questions_of_tests(summaries, rows, found_columns)
-        or _questions(summaries, rows, found_columns)
+        or _questions(summaries, rows, found_columns, _classes(columns, found_columns))
     )
     return Look(rows, summaries, questions)
 
@@ -231,6 +239,18 @@ def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
         )
     except InputError:
         return None
+
+
+def _classes(columns: Mapping[str, Array], found: FoundColumns | None) -> str:
+    """Return the two classes of which the positive one must be named; else nothing."""
+    if found is None or found.label is None:
+        return ""
+
+    table = FrameTable({found.label: columns[found.label]})
+    classes = [str(value) for value in table.distinct(found.label, 2)]
+    if is_binary(table, found.label) or len(classes) != 2:
+        return ""
+    return "|".join(classes)
 
 
 def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
@@ -369,7 +389,9 @@ def _look_at_column(name: str, values: Array) -> ColumnSummary:
         kind=kind,
         distinct=len(distinct),
         missing=values.size - present.size,
-        could_be=_could_be(name.lower(), kind, present, distinct, meaning),
+        could_be=_could_be(
+            plain_name(name) or name.lower(), kind, present, distinct, meaning
+        ),
         remarks=tuple(remarks),
     )
 
@@ -459,7 +481,9 @@ def _could_be(
     roles += _roles_by_name(name, kind, values.size, number_distinct)
 
     # where the name tells nothing, the values do
-    is_fraction = is_number and not is_whole and not is_identifier
+    is_fraction = (
+        is_number and not is_whole and not is_identifier and number_distinct > 1
+    )
     if name in SCORE_NAMES or (is_fraction and not roles):
         roles.append("score")
     if has_two_values:
@@ -516,6 +540,12 @@ _ONE_SCORE = (
 )
 
 
+def _is_study_of_readers(summaries: Sequence[ColumnSummary]) -> bool:
+    """Return whether columns are called reader, treatment and case, or alike."""
+    names = _names(summaries)
+    return all(column_called(names, READING_NAMES[role]) for role in _STUDY)
+
+
 def _questions_of_readers(
     summaries: Sequence[ColumnSummary],
     labels: Sequence[str],
@@ -524,7 +554,9 @@ def _questions_of_readers(
 ) -> tuple[SuggestedQuestion, ...]:
     """Return what can be asked of a study of readers."""
     numbers = [column.name for column in summaries if column.kind.endswith("numbers")]
-    others = {*_STUDY, *labels, *items}
+    others = {*labels, *items}
+    for role in _STUDY:
+        others.add(str(column_called(_names(summaries), READING_NAMES[role])))
     ratings = [name for name in (*scores, *numbers) if name not in others]
     if not ratings:
         return ()
@@ -551,16 +583,22 @@ def _by_likeliest_role(
 
 
 def _questions(
-    summaries: Sequence[ColumnSummary], rows: int, columns: FoundColumns | None
+    summaries: Sequence[ColumnSummary],
+    rows: int,
+    columns: FoundColumns | None,
+    classes: str,
 ) -> tuple[SuggestedQuestion, ...]:
-    """Return what can be asked of these columns."""
+    """Return what can be asked of these columns.
+
+    ``classes`` are those of which a person must choose the positive one.
+    """
     by_role = _by_likeliest_role(summaries)
     labels = _names(by_role.get("label", []))
     scores = _names(by_role.get("score", []))
     items = _names(by_role.get("item", []))
     judges = _names(by_role.get("judge", []))
 
-    if labels and {*_STUDY} <= {column.name for column in summaries}:
+    if labels and _is_study_of_readers(summaries):
         return _questions_of_readers(summaries, labels, scores, items)
 
     binary = {column.name for column in summaries if "label" in column.could_be}
@@ -570,11 +608,15 @@ def _questions(
         scores = list(columns.scores)
 
     design = _design_arguments(by_role, rows)
+    if classes:
+        design["positive"] = classes
     questions: list[SuggestedQuestion] = []
     if labels and scores:
-        questions += _questions_of_one_score(summaries, labels[0], scores[0], design)
+        questions += _questions_of_one_score(summaries, labels[0], scores, design)
     if labels and len(scores) > 1:
-        questions += _questions_of_several_scores(labels[0], scores[:5], design)
+        questions += _questions_of_several_scores(
+            labels[0], scores[:MAX_COMPARED], design
+        )
 
     # a label that is mostly missing is the truth of a few cases
     holds_few_labels = any(
@@ -627,18 +669,19 @@ def _design_arguments(
 def _questions_of_one_score(
     summaries: Sequence[ColumnSummary],
     label: str,
-    score: str,
+    scores: Sequence[str],
     design: Mapping[str, str],
 ) -> list[SuggestedQuestion]:
-    """Return what can be asked of a score and its labels, also in groups."""
-    columns = {"label": label, "score": score}
+    """Return what can be asked of the first score and its labels, also in groups."""
+    columns = {"label": label, "score": scores[0]}
     questions = [
         SuggestedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
     ]
     groups = [
         column.name
         for column in summaries
-        if "group" in column.could_be and column.name not in design.values()
+        if "group" in column.could_be
+        and column.name not in (label, *scores, *design.values())
     ]
     if groups:
         by_group = {**columns, "by": groups[0], **design}
