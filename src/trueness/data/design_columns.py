@@ -13,7 +13,7 @@ from typing import NamedTuple
 from trueness.data import cleaning
 from trueness.data.column_roles import (
     COUNT_NAMES,
-    MOST_READINGS,
+    MAX_READINGS,
     WEIGHT_NAMES,
     FoundColumns,
     plain_name,
@@ -85,9 +85,11 @@ def _training_cases(table: DataTable, columns: Sequence[str]) -> list[DesignColu
     for column in columns:
         if table.kinds[column] != TEXT or not words_of(column) & _SPLIT_WORDS:
             continue
-        parts = [str(part) for part in table.distinct(column, MOST_READINGS)]
-        trained = [part for part in parts if cleaning.normal_form(part) in _TRAINING_PARTS]
-        if trained and 2 <= len(parts) <= MOST_READINGS:
+        parts = [str(part) for part in table.distinct(column, MAX_READINGS)]
+        trained = [
+            part for part in parts if cleaning.normal_form(part) in _TRAINING_PARTS
+        ]
+        if trained and 2 <= len(parts) <= MAX_READINGS:
             meaning = (
                 f"Column {column!r} marks cases as {trained[0]!r}. Scores look too "
                 "good on the cases that trained a model. For an answer about each part"
