@@ -52,4 +52,5 @@ RETIRED = {
     "say how sure|how sure is it": "confidence interval",
     "[Ii]t is no (?:case|declaration|spreadsheet)|is no spreadsheet": "is not a",
     "[Ff]or who ": "for readers who",
+    "from (?:\\d[\\d.]*|x) on\\b": "at a score of x or more",
 }

@@ -55,8 +55,8 @@ class Evaluator(_Base):
     Notes
     -----
     For ``CrossValidator`` and ``TrainValidationSplit``. Only functions of frames are
-    used, so that it works through Spark Connect too. A fold in which no cut keeps the
-    constraints scores the worst value of the metric.
+    used, so that it works through Spark Connect too. A fold in which no
+    threshold meets the constraints scores the worst value of the metric.
 
     Examples
     --------

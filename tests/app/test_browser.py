@@ -286,7 +286,7 @@ def test_calibrator_plan_and_combiner_can_be_chosen(browser, served, panel):
         page.select_option("#method", "platt")
         asked_for(page, "calibrate=platt")
         assert page.input_value("#method") == "platt"
-        assert "after calibration" in page.inner_text("#calibrated-section .beside")
+        assert "After calibration" in page.inner_text("#calibrated-section .beside")
         page.fill("#width", "0.02")
         page.keyboard.press("Tab")
         asked_for(page, "half_width=0.02")

@@ -797,6 +797,6 @@ def test_the_page_takes_a_guarantee(served):
     query = {**DATA, "subject_to": "recall >= 0.7", "guarantee": 0.9}
     summary = served.section("summary", **query)
     taken = served.json("/check", **query)["taken"]
-    assert "With 90 % confidence the population has recall" in summary
+    assert "With 90 % confidence, recall" in summary
     assert "--guarantee 0.9" in taken["command"]
     assert "guaranteed_threshold" in taken["python"]

@@ -431,7 +431,9 @@ class TestColumnsThatAreNoScores:
         result = run("evaluate", path)
 
         assert result.exit_code == 2
-        assert f"The numbers of column '{name}' may name the cases" in result.stderr
+        assert (
+            f"The numbers of column '{name}' may only identify cases" in result.stderr
+        )
 
     @pytest.mark.parametrize(
         ("values", "reason"),

@@ -58,7 +58,7 @@ def test_deep_nesting_is_refused(tmp_path, text):
         ('{"trueness": "counts"}', "trueness must be"),
         ('{"trueness": "declaration", "version": 99}', "version 99"),
         ('{"trueness": "declaration", "version": NaN}', "no number NaN"),
-        ('{"trueness": "declaration", "trueness": "declaration"}', "each member once"),
+        ('{"trueness": "declaration", "trueness": "declaration"}', "must occur once"),
         ('{"version": ' + "9" * 5000 + "}", "trueness must be|does not hold"),
     ],
 )

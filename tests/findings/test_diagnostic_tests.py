@@ -164,7 +164,7 @@ class TestPairs:
             + [" ".join(map(str, tile)) for tile in page.tiles]
         )
 
-        assert "flag from" not in text
+        assert "flag scores of" not in text
         assert "AUC" not in text
         assert "threshold" not in text
         assert [f.key for f in page.findings] == ["tests", "comparison"]

@@ -298,7 +298,7 @@ def test_a_threshold_may_be_a_saved_rule_with_a_zone_for_doubt(tmp_path):
     # of the 190 cases that the rule decides
     assert verdict.value == 170 / 190
     assert verdict.cases == 190
-    assert "by the rule (flag from 3 on, defer from 2 on)" in verdict.requirement
+    assert "by the rule (flag at 3 or more, defer at 2 or more)" in verdict.requirement
 
 
 def test_a_threshold_may_be_a_rule_by_group():

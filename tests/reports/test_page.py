@@ -450,7 +450,7 @@ def test_calibration_and_planning_are_shown_when_asked_for(panel):
     gain = trueness.calibration_gain(panel["c"], method="beta", rng=0)
     numbers = section(page, "calibrated").numbers
     assert numbers["brier"]["cross_fitted"] == gain.cross_fitted
-    assert "after calibration" in said(page, "calibrated")
+    assert "After calibration" in said(page, "calibrated")
     t = panel["c"]
     area = trueness.auc(t).value
     plan = trueness.plan_auc(auc=area, prevalence=t.prevalence, half_width=0.01)

@@ -201,7 +201,7 @@ def test_how_it_reads():
         "  flagged <= 8: 4",
     ]
     assert lines[5:] == ["  prevalence 0.4"]
-    assert repr(p.rule) == "Rule: flag from 0.6 on"
+    assert repr(p.rule) == "Rule: flag at 0.6 or more"
     assert p.metrics["recall"] == trueness.at_threshold(HAND, p.threshold)["recall"]
 
     rare = best_threshold(HAND, "f1", prevalence=0.01)

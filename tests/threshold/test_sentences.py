@@ -55,7 +55,7 @@ def test_the_written_threshold_flags_the_same_cases(scale, rng):
 
     page = trueness.reports.html(t)
     advice = re.search(f"gives it {NUMBER} or more", page)[1]
-    tile = re.search(f"flag from a score of.*?{NUMBER}<", page, re.DOTALL)[1]
+    tile = re.search(f"flag scores of at least.*?{NUMBER}<", page, re.DOTALL)[1]
 
     assert advice == tile
 
@@ -76,7 +76,7 @@ def test_two_written_thresholds_too(scale, rng):
     called_negative = (t.neg + t.pos)[t.score < lower].sum()
 
     assert called_negative == z.confusion.fn + z.confusion.tn
-    assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
+    assert f"positive at {re.search(f'{NUMBER} or more', text)[1]} or more" in repr(z)
 
     g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
     at, _ = flagged(t, answer(t, subject_to=("recall >= 0.3",), guarantee=0.8))

@@ -23,7 +23,7 @@ def test_by_hand_with_a_price_for_each_case():
 
     assert dear.defer == 0
     assert dear.value == dear.single_threshold_value
-    assert "deferred from 0.35 on: 2 positives, 3 negatives" in repr(z)
+    assert "deferred at 0.35 or more: 2 positives, 3 negatives" in repr(z)
 
 
 def sample(rng, n=500):

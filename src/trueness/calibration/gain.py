@@ -46,9 +46,8 @@ class CalibrationGain(Record):
     Attributes
     ----------
     before, in_sample, cross_fitted : Estimate
-        Brier score of the original scores (NaN where these are not probabilities),
-        under the map fitted on the same cases (optimistic), and under maps fitted
-        without them.
+        Brier score of the original scores (NaN where these are not probabilities); of
+        the map fitted on the same cases (optimistic); of maps fitted without them.
     gain : Estimate
         ``before`` minus ``cross_fitted``, paired by case; above 0, calibration helps.
     error_before, error_after : Estimate
@@ -303,8 +302,8 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
 
     return [
         f"{_does_it_help(gain)} Score and proportion of positives differ by "
-        f"{cases_in(before, n_shown)} in {n_shown:,} cases on average, and by "
-        f"{after_in_cases} after calibration, on cases not used for fitting.",
+        f"{cases_in(before, n_shown)} in {n_shown:,} cases on average. After "
+        f"calibration they differ by {after_in_cases}, on cases not used for fitting.",
         f"The gain in Brier score is {written(gain.gain)}, in {gain.folds} folds.",
     ]
 

@@ -179,7 +179,7 @@ def pooled_bins(t: Tally) -> PooledBins:
 
     Bins hold about 2 n^(1/3) of the n labelled cases, at least five; neighbours that
     show one and the same class only are pooled. Within a bin the log odds follow a
-    logistic line in the normal score of the rank, which is fitted to all cases and
+    logistic line in the normal score of the rank. The line is fitted to all cases, and
     counts as two cases of the bin (as in ``unlabelled="missing at random"``). The map
     of :class:`trueness.ExpectedLabels`: it knows its own error.
 

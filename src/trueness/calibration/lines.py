@@ -43,10 +43,10 @@ class CalibrationLine(Answer):
     Attributes
     ----------
     slope : Estimate
-        Below 1 the scores are too extreme, above 1 too timid.
+        Below 1 the scores are too extreme, above 1 too moderate.
     intercept : Estimate
-        Log-odds by which the scores are too low (above 0) or too high on the whole, the
-        slope being held at 1 ("calibration in the large").
+        Log-odds by which the scores are too low (above 0) or too high on the whole, at
+        a slope of 1 ("calibration in the large").
     clipped : int
         Labelled cases with a score of exactly 0 or 1, taken as 2^-52 from it.
     """

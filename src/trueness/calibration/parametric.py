@@ -222,7 +222,7 @@ def temperature(
 ) -> Temperature:
     """Temperature scaling: the factor by which the log-odds are too large.
 
-    The cut at 1/2 stays where it is: a wrong prevalence cannot be repaired by it (Guo
+    The threshold 1/2 stays where it is, so a wrong prevalence is not corrected (Guo
     et al. 2017, arXiv:1706.04599). Scores that are log-odds have ``scale="identity"``.
 
     >>> round(temperature(Tally([0.9, 0.1], neg=[1, 3], pos=[3, 1])).temperature, 6)

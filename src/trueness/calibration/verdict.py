@@ -97,7 +97,7 @@ class CalibrationVerdict(Answer):
         the margin. "undecided": the test does not reject, but the error may exceed the
         margin.
     p_value : float
-        How often calibrated scores differ from the labels by at least as much.
+        Probability that calibrated scores differ at least as much from the labels.
     error : Estimate
         Mean absolute difference of score and proportion of positives in bins, less
         what noise adds: ``calibration_error(data).debiased``.

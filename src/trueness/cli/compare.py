@@ -162,7 +162,7 @@ def _compare_metric(
 
     if threshold is None and not are_tests(subject.data):
         raise InputError(
-            f"The metric {metric} depends on a threshold, and these are scores.",
+            f"The metric {metric} needs a threshold, but these columns are scores.",
             option="at",
             example="0.5",
         )

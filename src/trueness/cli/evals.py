@@ -253,7 +253,7 @@ def _head_to_head(
     """Return how systems compare by verdicts on pairs of answers."""
     if len(log) != 1:
         raise InputError(
-            f"Verdicts head to head are in one file; found {listing(log)}.",
+            f"Head-to-head verdicts must be in one file; found {listing(log)}.",
             option="winner",
         )
 

@@ -117,7 +117,7 @@ def _single_auc(texts: list[str]) -> float | None:
 
     if len(texts) > 1 or "=" in texts[0]:
         raise InputError(
-            "Without a file there is one AUC, without a name.",
+            "Without a file, state one AUC and no name.",
             option="auc",
             example="0.9",
         )

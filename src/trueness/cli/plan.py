@@ -107,7 +107,7 @@ def plan_difference_command(
     second: Annotated[
         float,
         options.number(
-            "--second", help="Expected AUC of the other, on the same cases."
+            "--second", help="Expected AUC of the second one, on the same cases."
         ),
     ],
     correlation: Annotated[

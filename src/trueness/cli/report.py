@@ -105,8 +105,8 @@ def report_command(
         str,
         options.column(
             "--classifier",
-            help="Score that --calibrate and --half-width are about; by default the "
-            "one that ranks best.",
+            help="Score that --calibrate and --half-width apply to; by default the "
+            "one with the highest AUC.",
         ),
     ] = "",
     combine: Annotated[

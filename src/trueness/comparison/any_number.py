@@ -75,8 +75,8 @@ def compare(
     Parameters
     ----------
     statistic
-        A name (``"auc"``, ``"brier"``; for tests with results 0 and 1 also a metric
-        such as ``"sensitivity"``), or a function from a tally to a number or an
+        A name: ``"auc"``, ``"brier"``; for tests with results 0 and 1 also a metric
+        such as ``"sensitivity"``. Or a function from a tally to a number or an
         :class:`Estimate`, such as ``trueness.average_precision``. By default the AUC,
         for tests the accuracy. For analyses of Trueness, influence values are
         subtracted case by case.

@@ -62,8 +62,8 @@ class Design:
         object.__setattr__(self, "unlabelled", _read_unlabelled(self.unlabelled))
         if isinstance(self.prevalence, (tuple, list)):
             raise InputError(
-                f"prevalence must be one proportion; found {self.prevalence!r}. A "
-                "range of prevalences is for best_threshold.",
+                f"prevalence must be one proportion; found {self.prevalence!r}. Only "
+                "best_threshold takes a range.",
                 example=PythonCode("best_threshold(..., prevalences=(0.01, 0.05))"),
             )
 

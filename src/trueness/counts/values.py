@@ -85,9 +85,9 @@ class Tally(Cases):
         Cases at that score that are negative, positive and without a label.
     high : array (m,) of float64
         The largest score of each row. It equals ``score``, except in a binned tally
-        (see :meth:`bin`), whose ``score`` is the smallest score of each bin, so that
-        every threshold of the tally is also one of the cases; :func:`trueness.bounds`
-        says how much accuracy is lost.
+        (see :meth:`bin`), whose ``score`` is the smallest score of each bin. So every
+        threshold of the tally is also one of the cases. :func:`trueness.bounds` says
+        how much accuracy is lost.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class Tally(Cases):
         """Replace all scores: ``f`` takes the scores (m,) and gives the new ones (m,).
 
         A calibration map is applied in this way. Scores that ``f`` makes equal share a
-        row. The bins of a binned tally are kept if ``f`` never falls or never rises.
+        row. The bins of a binned tally are kept if ``f`` is monotone.
         The maps of Trueness say so themselves; for other functions pass
         ``monotone=True``. Otherwise the bins are dropped, with a warning.
         """

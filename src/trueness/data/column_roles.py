@@ -617,9 +617,13 @@ def _why_no_scores(table: DataTable, used_columns: set[str | None]) -> str:
                 "you need."
             )
         elif kind == WHOLE and column.lower() in NODE_NAMES:
-            reasons.append(f" Column {column!r} names leaves: ask leaves.")
+            reasons.append(
+                f" Column {column!r} names leaves, which the analysis leaves takes."
+            )
         elif kind == WHOLE and _numbers_the_rows(table, column):
-            reasons.append(f" The numbers of column {column!r} may name the cases.")
+            reasons.append(
+                f" The numbers of column {column!r} may only identify cases."
+            )
 
     return "".join(reasons[:3])
 

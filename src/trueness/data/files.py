@@ -86,9 +86,9 @@ def scan(
     Parameters
     ----------
     path
-        A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
-        address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
-        a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
+        A file, a glob such as ``"preds/*.parquet"``, a directory, or a list of these.
+        Also an address (``s3://``, ``https://``, ``postgres://``, ``mysql://``) or a
+        database file (``.duckdb``, ``.sqlite``). Files are Parquet, CSV or JSON lines,
         the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); a ZIP archive of
         one file; or a spreadsheet (``.xlsx``, ``.ods``), such as
         ``"preds.xlsx::Sheet2"``. From a declaration, or a report with its evidence, the

@@ -145,7 +145,7 @@ def _entries(archive: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
         content = parse_json(_unpack(archive, name, stated_size))
         if content is None:
             raise InputError(
-                f"{archive.filename} is incomplete: {name} is not whole JSON."
+                f"{archive.filename} is incomplete: the JSON of {name} is cut off."
             )
 
         yield content

@@ -146,18 +146,18 @@ def multiclass_auc(
     y_true, scores, classes, label
         As in :func:`one_vs_rest`; every class needs two cases or more.
     average
-        "hand-till" (the formula above, which does not depend on class proportions),
-        "macro" (the mean AUC of each class against the rest) or "weighted" (by class
-        proportions).
+        "hand-till": the formula above, which does not depend on class proportions.
+        "macro": the mean AUC of each class against the rest. "weighted": the same,
+        weighted by class proportions.
     level
         Confidence level of the interval.
 
     Notes
     -----
     Hand and Till (2001), eqs. (3) and (7); ties count a half. The variance comes from
-    the sum of each case's placement values (DeLong) over all pairs of classes, on the
-    logit scale with Satterthwaite's degrees of freedom. For ``macro`` and ``weighted``
-    the sizes of the classes are random. O(c^2 n log n).
+    the sum of each case's placement values (DeLong) over all pairs of classes. The
+    interval is on the logit scale, with Satterthwaite's degrees of freedom. For
+    ``macro`` and ``weighted`` the sizes of the classes are random. O(c^2 n log n).
 
     References
     ----------

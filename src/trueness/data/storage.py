@@ -121,7 +121,7 @@ def _check_squares(counts: Sequence[Array]) -> None:
         if is_more.any():
             raise InputError(
                 "Sums of squared weights must not exceed the squared sum of weights; "
-                f"in {int(is_more.sum()):,} rows {name}_squares are more."
+                f"in {int(is_more.sum()):,} rows {name}_squares are larger."
             )
 
 

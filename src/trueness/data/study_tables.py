@@ -47,8 +47,8 @@ def read_studies(data: Any) -> dict[str, Tally]:
     ----------
     data
         A file (CSV, Parquet) or a frame with a row for each study and the columns
-        ``tp``, ``fp``, ``fn`` and ``tn``, in any order and in small or capital letters.
-        The column ``study`` names them; without one they are numbered.
+        ``tp``, ``fp``, ``fn`` and ``tn``, in any order, in lower or upper case. The
+        column ``study`` names them; without one they are numbered.
 
     Returns
     -------

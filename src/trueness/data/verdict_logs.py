@@ -39,8 +39,8 @@ class VerdictLog:
     format : str
         Which program wrote it.
     judges : tuple of str
-        The columns that hold verdicts: 1 is yes, 0 is no, a value between them is a
-        grade, and NaN is a missing verdict.
+        The columns that hold verdicts: 1 is yes, 0 is no, NaN is missing, and a value
+        between 0 and 1 is a grade.
     columns : mapping from str to array
         ``item``, ``system``, one column per judge, and what else was recorded about a
         case, such as ``metadata.human``. For items with several answers (epochs,

@@ -169,7 +169,9 @@ def _check_depth(text: str) -> None:
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise InputError("A declaration has each member once; one occurs twice.")
+        raise InputError(
+            "Each member of a declaration must occur once; one is repeated."
+        )
     return members
 
 

@@ -50,7 +50,7 @@ class CombinerComparison(Record):
         negatives.
     single, single_over_folds : mapping from name to Estimate
         The AUC of each classifier alone, as :func:`auc` returns it; and its mean over
-        the folds, which ``gain`` is relative to.
+        the folds, from which ``gain`` is measured.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float

@@ -56,8 +56,8 @@ def leaf_report(
     ----------
     tree
         A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, one tree
-        of a forest, a :class:`~trueness.estimators.ConfidentTree`, or a fitted Pipeline
-        that ends in one of these; X then goes through its first steps.
+        of a forest, or a :class:`~trueness.estimators.ConfidentTree`. Also a fitted
+        Pipeline that ends in one of these; X then goes through its first steps.
     X, y
         Cases that the tree was not grown on. Without them, the counts in the tree are
         used, with a warning; also where these are the cases that the tree was grown on.

@@ -237,7 +237,7 @@ def _threshold_without_labels(t: Tally, request: Request) -> CutFinding:
 
     if request.auc is not None and t.design.prevalence is None:
         raise InputError(
-            "With a known AUC, ranks mean something once the prevalence is known.",
+            "A known AUC turns ranks into probabilities only with a prevalence.",
             option="prevalence",
             example="0.1",
         )

@@ -452,7 +452,7 @@ def tiles(subject: subjects.Subject) -> tuple[Tile, ...]:
             precision.lane(prevalence, f"{percent(prevalence)} by chance"),
         ),
         Tile(
-            "flag from a score of",
+            "flag scores of at least",
             subjects.cut_of(subject.best.point),
             f"{percent(flagged.value)} of {cases}",
             flagged.lane(None, ""),

@@ -114,7 +114,7 @@ def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
 
 def _table_of_flagged(flagged: Mapping[str, Estimate], threshold: float) -> Table:
     """Return which proportion of the cases each score flags."""
-    caption = f"Flagged from a score of {cut_text(threshold)} on"
+    caption = f"Flagged at a score of {cut_text(threshold)} or more"
     return table(caption, ("score", "flagged"), flagged.items())
 
 

@@ -72,7 +72,7 @@ def enough_cases(subject: Subject) -> Finding | None:
         name=model.name,
         half=(model.auc.high - model.auc.low) / 2,
     )
-    caption = f"Cases for an interval of the AUC of {model.name}"
+    caption = f"Cases needed for an interval of the AUC of {model.name}"
     head = ("half-width", "cases", "of them positive", "more than now")
     rows = [
         (f"±{half_width:.3g}", p.n, p.n_pos, max(p.n - labelled, 0))

@@ -87,8 +87,8 @@ def auc(
 
     if method not in ("newcombe", "bootstrap"):
         raise InputError(
-            f"The method {method!r} needs the tally on the host. On a device there are "
-            "bins (option at_most), or another method.",
+            f"The method {method!r} needs the tally on the host. On a device, use "
+            "bins (option at_most) or another method.",
             option="method",
             example="newcombe",
         )
@@ -446,6 +446,6 @@ def answer_on_device(
     gigabytes = 8 * data.n / 1e9
     raise InputError(
         f"{name} needs the tally on the host: {data.n:,} cases, up to {gigabytes:.1f} "
-        "GB. Bins are fewer, and leave the exact answer open.",
+        "GB. Bins need less memory, but give bounds on the exact answer.",
         example=PythonCode("at_most=100_000 for bins, or tally(y, s).to_host()"),
     )

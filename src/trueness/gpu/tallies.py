@@ -193,9 +193,9 @@ class DeviceTally:
         """Count the cases of both, which are on one device."""
         if type(other) is not DeviceTally or other.kind != self.kind:
             raise InputError(
-                "A DeviceTally adds to another of the same type of score, "
+                "A DeviceTally can be added to one with the same type of score, "
                 f"{self.kind}; found {getattr(other, 'kind', type(other).__name__)}. "
-                "Tallies of the host add to any.",
+                "On the host, all types can be added.",
                 example=PythonCode(".to_host() or .bin(100_000)"),
             )
 

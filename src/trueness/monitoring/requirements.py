@@ -68,8 +68,8 @@ class Requirement:
     fpr : pair of float, or None
         The range of a ``partial_auc``.
     judges, labelled : tuple of str, str or None
-        For ``prevalence``: columns of verdicts, of judges that err, and how the cases
-        with a label were chosen, "random", "by verdict" or "by truth".
+        For ``prevalence``: columns with the verdicts of judges; and how the cases with
+        a label were chosen, "random", "by verdict" or "by truth".
     next_site : bool
         Required of a site that was not seen, by the prediction interval over sites.
     """

@@ -80,7 +80,7 @@ def psi(
     Parameters
     ----------
     reference, current
-        Scores of each sample, frames or tallies; cases without a label count.
+        Scores of each sample, frames or tallies; cases without a label are included.
     score
         The column of the scores in frames with several.
     bins

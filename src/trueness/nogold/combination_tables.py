@@ -29,7 +29,7 @@ class CombinationTable(Record):
 
     Every field but ``names`` has one entry a combination, in the order of the paper's
     numbers (code + 1); ``formula`` is "" where there are too many (see ``sorted``).
-    Sensitivity and specificity have posterior mean, median and standard deviation,
+    Sensitivity and specificity have posterior mean, median and standard deviation.
     ``product`` to ``min`` are posterior means of the paper's four criteria, and
     ``best_product`` to ``best_min`` the proportions of draws in which it is best.
     """

@@ -91,8 +91,8 @@ class Combination(Record):
     rule : str
         "expected" (best on average) or "most often" (best in most draws).
     most_often, most_often_probability, winners : str, float, int
-        The combination that is best in most draws, the proportion of these draws, and
-        the number of combinations that are best in a draw.
+        The combination that is best in most draws; the proportion of these draws; how
+        many combinations are best in at least one draw.
     gap : float
         Largest possible gain of another combination on average; 0 means optimal (to
         rounding, 1e-13).

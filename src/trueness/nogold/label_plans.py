@@ -416,9 +416,7 @@ def _observed_population(panel: Panel) -> _Population:
             "sensitivity and specificity."
         )
 
-    note = (
-        f"The judges are assumed to be as accurate as {counted(labels, 'label')} say."
-    )
+    note = f"The judges are assumed to be as accurate as on {counted(labels, 'label')}."
     return _Population(
         proportion=verdicts.total / verdicts.total.sum(),
         probability=_probability_given_votes(verdicts),

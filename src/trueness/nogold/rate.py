@@ -267,8 +267,8 @@ def _read_labelled(labelled: str | None, panel: Panel) -> str:
     fewest = min(panel.n_pos, panel.n_neg, panel.n_unknown)
     if labelled == "by truth" and fewest == 0:
         raise NotEnoughCases(
-            "Labels that were chosen by truth need positives, negatives and cases "
-            f"without a label; found {panel.n_pos:,}, {panel.n_neg:,} and "
+            "Labels chosen by truth must include positives and negatives, and leave "
+            f"cases without a label; found {panel.n_pos:,}, {panel.n_neg:,} and "
             f"{panel.n_unknown:,}. Were the labels drawn at random?",
             option="labelled",
             example="random",

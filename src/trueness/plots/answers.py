@@ -204,7 +204,7 @@ def check_verdicts(check: Check, **style: Unpack[Style]) -> Shown:
         verdicts = estimated
 
     return Intervals(
-        what=f"Intervals of {len(verdicts)} requirements, seen from their bounds",
+        what=f"Intervals of {len(verdicts)} requirements, relative to their bounds",
         label="Distance from the bound",
         names=tuple(verdict.name for verdict in verdicts),
         value=np.array([verdict.value - verdict.bound for verdict in verdicts]),

@@ -381,7 +381,7 @@ def _two_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
     )
 
     about = (
-        f"Scores of both classes: negative below {text}, positive from {text} on, "
+        f"Scores of both classes: negative below {text}, positive at {text} or more, "
         f"{flagged} of the cases."
     )
 
@@ -425,8 +425,8 @@ def _three_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
     cases = decided.pos + decided.neg
     deferred = cases[decided.score == DEFERRED].sum() / cases.sum()
     about = (
-        f"Scores of both classes: {negative_below}, {positive_from} on, "
-        f"{percent(float(deferred))} of the cases between."
+        f"Scores of both classes: {negative_below}, positive at {cut_text(upper)} or "
+        f"more, {percent(float(deferred))} of the cases between."
     )
 
     return TitledFigure(marked, description=about)

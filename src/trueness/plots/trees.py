@@ -76,7 +76,7 @@ def majority_likelihood(y: int, n: int, **style: Unpack[Style]) -> Shown:
     """Likelihood of the larger class probability, with and without the labels.
 
     Figure 3 of Zhang (2024): the likelihood of p and that of the size of the majority,
-    each divided by its maximum, with their maxima and the blend of the two.
+    each divided by its maximum. Maxima and their blend are marked.
 
     Parameters
     ----------

@@ -155,9 +155,9 @@ def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
     The interval treats the threshold of the maximum as fixed, which is right for many
     cases (Raghavachari 1973). The largest of many distances is too large on average,
     and so is its interval. The coverage of 95 % intervals was .88 to .94 in eight
-    simulated designs: .90 with 100 cases of each class (D = 0.55), and .88 where scores
-    hardly separate 50 positives (D = 0.2). If several thresholds have the same
-    distance, the highest is returned.
+    simulated designs. It was .90 with 100 cases of each class (D = 0.55), and .88
+    where scores hardly separate 50 positives (D = 0.2). If several thresholds have the
+    same distance, the highest is returned.
 
     References
     ----------

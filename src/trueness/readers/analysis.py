@@ -68,8 +68,8 @@ class ReaderStudy(Record):
     metric, method : str
         The endpoint, and the method of analysis.
     groups : int
-        Number of groups of readers without common cases: 1 in a crossed design, one per
-        reader if each has separate cases, in between for a split plot.
+        Number of groups of readers without common cases. It is 1 in a crossed design,
+        and one per reader if each has separate cases; in a split plot, between these.
     """
 
     treatments: tuple[str, ...]

@@ -47,7 +47,7 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
 
     if threshold is None:
         raise InputError(
-            f"{metric} needs a threshold: from which score on is a reading positive?",
+            f"{metric} needs a threshold: which scores count as positive?",
             option="threshold",
             example=3,
         )
@@ -129,7 +129,7 @@ def _metric_at_threshold(metric: Metric, threshold: float) -> Endpoint:
 
     def no_kernel(positives: Floats, negatives: Floats) -> Floats:
         raise InputError(
-            "Other covariances than the jackknife's are for the AUC, recall and "
+            "Covariances other than the jackknife's are for the AUC, recall and "
             f"specificity; found {name}.",
             option="covariance",
             example="jackknife",

@@ -27,8 +27,8 @@ class ReaderPlan(Record):
     Attributes
     ----------
     readers, cases : array
-        Numbers of readers, and the total number of cases needed with each, at the
-        prevalence of the pilot study; 0 where no number is enough.
+        Numbers of readers, and the total number of cases needed with each; 0 where no
+        number is enough. The prevalence is that of the pilot study.
     power, assurance : array
         Power if the variance components are those of the pilot; and expected power,
         averaged over the uncertainty of the reader variance, or of its interaction with

@@ -92,8 +92,8 @@ def average_precision_bounds(t: Tally, odds: float = 1.0) -> Ends:
 
     With a positives and b negatives (times ``odds``) above a bin of p and n, its
     positives see together at most :math:`p (a+p) / (a+p+b)` and at least
-    :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives. Of
-    weighted cases they are taken to be infinitely many, and the sum is an integral.
+    :math:`\sum_{j=1}^{p} (a+j) / (a+j+b+n)`: one by one, after all its negatives. For
+    weighted cases, treated as infinitely many, the sum becomes an integral.
     """
     pos = t.pos.astype(np.float64)
     neg = odds * t.neg

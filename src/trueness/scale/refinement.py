@@ -185,7 +185,7 @@ def exact_threshold(
         if not in_use.binned:
             raise
         sentence = (
-            "A threshold inside a bin may come nearer; none meets the constraint."
+            "A threshold inside a bin may come nearer, but none meets the constraint."
         )
         raise err.rephrased(message=f"{err.message} {sentence}") from None
 

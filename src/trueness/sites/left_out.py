@@ -31,7 +31,7 @@ class SitesLeftOut(Record):
     ----------
     predictions : mapping from str to Estimate
         For each site, the mean of the others with the prediction interval for its
-        observed value, which includes the sampling variance of that site.
+        observed value. It includes the sampling variance of that site.
     covered : mapping from str to bool
         Whether the observed value lies within that interval.
     coverage : Estimate

@@ -1,4 +1,4 @@
-"""An unbounded scale, on which the values of sites are taken to be normal.
+"""An unbounded scale, on which the values of sites are assumed to be normal.
 
 Between two ends it is the log odds, with one end the logarithm, without ends the value
 itself. The variance of a value follows by the delta method.

@@ -78,7 +78,7 @@ class Rule(Record):
     Examples
     --------
     >>> Rule(0.8, lower=0.3)
-    Rule: flag from 0.8 on, defer from 0.3 on
+    Rule: flag at 0.8 or more, defer at 0.3 or more
     >>> Rule({"a": 0.5, "b": 0.4}).decide([0.45, 0.45], ["a", "b"])
     array([0., 1.])
     """
@@ -236,11 +236,11 @@ class Rule(Record):
         parts = []
         for name in self.groups or (None,):
             lower, upper = self.cuts(name)
-            actions = f"flag from {cut_text(upper)} on"
+            actions = f"flag at {cut_text(upper)} or more"
             if math.isinf(upper):
                 actions = "flag nothing" if upper > 0 else "flag everything"
             if lower < upper:
-                actions += f", defer from {cut_text(lower)} on"
+                actions += f", defer at {cut_text(lower)} or more"
             parts.append(actions if name is None else f"{name}: {actions}")
 
         return f"Rule: {'; '.join(parts)}"

@@ -182,7 +182,7 @@ def guaranteed_zone_sentence(answer: GuaranteedThreshold) -> str:
     return (
         f"Call a case negative when its score is below {lower}, and positive "
         f"when it is {upper} or more. With {level_text(answer.level)} "
-        f"confidence the population then has {answer.constraint}. "
+        f"confidence {answer.constraint} then holds in the population. "
         f"{percent(answer.defer)} of the cases lie in between."
     )
 

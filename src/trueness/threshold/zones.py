@@ -122,9 +122,9 @@ class Zones(Record):
 
         lines = [
             heading,
-            f"  positive from {upper} on: {brief(counts.tp)} positives, "
+            f"  positive at {upper} or more: {brief(counts.tp)} positives, "
             f"{brief(counts.fp)} negatives",
-            f"  deferred from {lower} on: {brief(self.deferred_pos)} positives, "
+            f"  deferred at {lower} or more: {brief(self.deferred_pos)} positives, "
             f"{brief(self.deferred_neg)} negatives, {percent(self.defer)} of all cases",
             f"  negative below: {brief(counts.fn)} positives, "
             f"{brief(counts.tn)} negatives",

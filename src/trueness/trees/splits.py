@@ -264,9 +264,9 @@ def merge_splits(
 ) -> Array:
     r"""Nodes that remain leaves when splits that are not worth it are merged.
 
-    From the bottom up, the splits below a node are merged when together they are not
-    more useful than the node as a single leaf, at the node's number of cases, or when
-    the node is the last split above two leaves and its P(C) is under ``confidence``.
+    The splits below a node are merged, from the bottom up, in two cases. Together they
+    are not more useful than the node as a single leaf, at its number of cases. Or the
+    node is the last split above two leaves, and its P(C) is below ``confidence``.
     ``left`` and ``right`` are the children of each node, -1 at a leaf; a child has a
     larger number than its parent. ``neg`` and ``pos`` are the cases of each node.
 

@@ -49,7 +49,8 @@ def known_options(
             known_names = sorted({*own_names, *shared_names})
             if name in WORDS["minimize"] and "minimize" in own_names:
                 raise InputError(
-                    f"{analysis} has no option {name!r}: costs are an objective.",
+                    f"{analysis} has no option {name!r}: costs are part of the "
+                    "objective.",
                     option="minimize",
                     example="cost(fp=1, fn=20)",
                 )
