@@ -49,7 +49,7 @@ from trueness.cli._columns import FileData
 from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Panel, Tally
-from trueness.data.files import meant_by
+from trueness.data.files import files_of_place
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MAX_NAME_LETTERS, Finding, Page, Table
@@ -437,7 +437,7 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
     """
     inputs: set[str] = set()
     if file is not None and is_local(file):
-        inputs = {os.path.realpath(path) for path in meant_by(file)}
+        inputs = {os.path.realpath(path) for path in files_of_place(file)}
 
     option_of_place: dict[str, str] = {}
     for name, path in options.items():

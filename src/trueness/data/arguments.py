@@ -57,28 +57,30 @@ from trueness.data.study_tables import has_study_tables, study_tables
 from trueness.data.total_rows import without_total_row
 
 Args = tuple[Any, ...]
-Words = dict[str, Any]
+Keywords = dict[str, Any]
 # what users of other libraries call the same
 _SYNONYMS = {"pos_label": "positive", "sample_weight": "weight"}
 # analyses of the verdicts of tests or judges, where labels are rare or missing
-_OF_VERDICTS = frozenset(
+_VERDICT_ANALYSES = frozenset(
     {"latent_class", "prevalence", "plan_labels", "compare_prevalence"}
 )
 # analyses of scores that need no labels
-_WITHOUT_LABELS = frozenset(
+_LABEL_FREE_ANALYSES = frozenset(
     {"agreement", "fidel", "wisdom_of_crowds", "mean_score", "rater_agreement", "watch"}
 )
 # analyses that say what they can where no column could hold labels
-_ANSWERS_WITHOUT = frozenset({"evaluate", "best_threshold"})
+_MAY_LACK_LABELS = frozenset({"evaluate", "best_threshold"})
 # analyses of sites, to which a 2x2 table is as good as its cases
-_OF_SITES = frozenset({"across_sites", "summary_roc"})
+_SITE_ANALYSES = frozenset({"across_sites", "summary_roc"})
 # metrics that stay the same when the classes change places
 _SAME_FOR_BOTH_CLASSES = frozenset({"accuracy", "balanced_accuracy", "kappa", "mcc"})
-_ONE_SCORE = frozenset({"calibrate", "best_threshold", "check", "decile_table"})
+_ONE_SCORE_ANALYSES = frozenset(
+    {"calibrate", "best_threshold", "check", "decile_table"}
+)
 
 
 class CountedArguments(NamedTuple):
-    """Counts, the arguments that are left, and remarks on what was taken."""
+    """Counts, the remaining arguments, and remarks on the columns that were found."""
 
     counts: Any
     rest: Args
@@ -87,16 +89,16 @@ class CountedArguments(NamedTuple):
 
 
 def count_arguments(
-    name: str, takes: str, args: Args, words: Words
+    name: str, takes: str, args: Args, words: Keywords
 ) -> CountedArguments:
-    """Count the data that an analysis was given.
+    """Return the counts of the data that an analysis was given.
 
-    ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
-    belong to the data.
+    ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the
+    keywords that belong to the data.
     """
-    keywords: Words = {}
+    keywords: Keywords = {}
     if words:
-        args, keywords = _in_our_words(args, words, name)
+        args, keywords = _standard_keywords(args, words, name)
     if not args:
         raise _needs(name, takes, "nothing")
 
@@ -110,7 +112,7 @@ def count_arguments(
     data = args[0]
     others = list(args[1:])
     if _is_model(data) and len(others) >= 2:
-        return _of_model(name, data, others, keywords)
+        return _count_scores_of_model(name, data, others, keywords)
 
     names_columns = not keywords.keys().isdisjoint(("label", "score", "scores"))
     has_scores = bool(others) and _is_column(others[0])
@@ -120,7 +122,7 @@ def count_arguments(
     # a frame with another column behind it is a column of labels itself
     is_table = is_frame(data) and (names_columns or not has_scores)
     if isinstance(data, Mapping) or is_table:
-        return _of_table(name, data, takes, keywords, tuple(others))
+        return _count_table(name, data, takes, keywords, tuple(others))
 
     if not has_scores:
         raise _needs(name, takes, one_thing(data))
@@ -130,13 +132,13 @@ def count_arguments(
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
 
-    return _of_arrays(name, takes, data, others, keywords)
+    return _count_arrays(name, takes, data, others, keywords)
 
 
-def _of_arrays(
-    name: str, takes: str, labels: Column, others: list[Any], keywords: Words
+def _count_arrays(
+    name: str, takes: str, labels: Column, others: list[Any], keywords: Keywords
 ) -> CountedArguments:
-    """Count arrays of labels and scores; what follows them is left to the analysis."""
+    """Return the counts of arrays; what follows these is left to the analysis."""
     if name == "rater_agreement" and _is_one_column(others):
         # as in cohen_kappa_score(y1, y2): ratings have no labels beside them
         raters = coded_ratings({"rater 1": labels, "rater 2": others[0]})
@@ -155,7 +157,7 @@ def _of_arrays(
     return CountedArguments(counts, tuple(others[number:]), remarks)
 
 
-def _either_class(labels: Any, predictions: Any) -> Words:
+def _either_class(labels: Any, predictions: Any) -> Keywords:
     """Return one of two classes as positive, for a metric that treats both alike.
 
     Nothing for numbers, and for known pairs such as yes and no.
@@ -188,7 +190,7 @@ def _are_requirements(argument: object) -> bool:
 def _open_file(
     path: str | os.PathLike[str], name: str, takes: str, names_columns: bool
 ) -> Any:
-    """Open a file of data as a frame; a text that names none is an error."""
+    """Return a file of data as a frame; a text that names no file is an error."""
     from trueness.data.files import scan
     from trueness.data.verdict_logs import refuse_log
 
@@ -210,10 +212,10 @@ def _is_model(data: object) -> bool:
     return hasattr(data, "predict_proba") or hasattr(data, "decision_function")
 
 
-def _of_model(
-    name: str, model: Any, other_arguments: list[Any], keywords: Words
+def _count_scores_of_model(
+    name: str, model: Any, other_arguments: list[Any], keywords: Keywords
 ) -> CountedArguments:
-    """Count the scores of a classifier: ``evaluate(model, X, y)``."""
+    """Return the counts of a classifier's scores: ``evaluate(model, X, y)``."""
     features = other_arguments[0]
     truth = other_arguments[1]
     classes = list(getattr(model, "classes_", ()))
@@ -248,33 +250,33 @@ def _of_model(
 
 def _positive_label(truth: Column, positive: LabelValue) -> Any:
     """Return the label that counts as positive, among these."""
-    with (
-        cleaning.collected_remarks()
-    ):  # the labels are read once more when they are counted
-        return cleaning.read_label_column(
-            column(truth, "y_true"), positive, "y_true"
-        ).positive
+    # the remarks are dropped: counting reads the labels again, and repeats them
+    with cleaning.collected_remarks():
+        labels = cleaning.read_label_column(column(truth, "y_true"), positive, "y_true")
+    return labels.positive
 
 
-def _in_our_words(args: Args, keywords: Words, name: str) -> tuple[Args, Words]:
+def _standard_keywords(
+    args: Args, keywords: Keywords, name: str
+) -> tuple[Args, Keywords]:
     """Return the arguments and the keywords as ``tally`` and ``panel`` have them."""
-    ours: Words = {}
+    standard: Keywords = {}
     for word, value in keywords.items():
-        plain = _SYNONYMS.get(word, word)
-        if plain in ours:
+        standard_word = _SYNONYMS.get(word, word)
+        if standard_word in standard:
             raise InputError(
-                f"{name} was given {word}= and {plain}=, which mean the same. Leave "
-                "one of them out."
+                f"{name} was given {word}= and {standard_word}=, which mean the same. "
+                "Leave one of them out."
             )
-        ours[plain] = value
+        standard[standard_word] = value
 
     # ``y_true=`` and ``y_score=`` go where they stand without their names
-    named = [ours.pop(k) for k in ("y_true", "y_score") if k in ours]
-    return (*args[:1], *named, *args[1:]), ours
+    data_columns = [standard.pop(k) for k in ("y_true", "y_score") if k in standard]
+    return (*args[:1], *data_columns, *args[1:]), standard
 
 
 def _needs(name: str, takes: str, what_was_passed: str) -> InputError:
-    """Make the error of a call without data, or with something else."""
+    """Return the error of a call without data, or with something else."""
     counts = "a tally"
     with_arrays = f"trueness.{name}(y_true, y_score)"
     with_frame = f'trueness.{name}(frame, label="y", score="p")'
@@ -324,28 +326,28 @@ def _size_of_column(argument: Any) -> int:
 
 
 def _scores(
-    labels: Column, columns: list[Any], name: str, takes: str, keywords: Words
+    labels: Column, columns: list[Any], name: str, takes: str, keywords: Keywords
 ) -> tuple[Any, tuple[str, ...]]:
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
         return _numbered_columns(columns), ()
 
-    (only,) = columns
-    if isinstance(only, (Mapping, list, tuple)) or is_frame(only):
-        only = several_columns(only)
-    if isinstance(only, Mapping):
-        return only, ()
+    (single,) = columns
+    if isinstance(single, (Mapping, list, tuple)) or is_frame(single):
+        single = several_columns(single)
+    if isinstance(single, Mapping):
+        return single, ()
 
-    shape: Args = np.shape(only) if hasattr(only, "shape") else ()
+    shape: Args = np.shape(single) if hasattr(single, "shape") else ()
     if len(shape) == 2:
-        return _scores_of_matrix(labels, only, name, takes, keywords)
+        return _scores_of_matrix(labels, single, name, takes, keywords)
     if takes == "panel":
-        return {"C1": only}, ()
-    return only, ()
+        return {"C1": single}, ()
+    return single, ()
 
 
 def _scores_of_matrix(
-    labels: Column, matrix: Any, name: str, takes: str, keywords: Words
+    labels: Column, matrix: Any, name: str, takes: str, keywords: Keywords
 ) -> tuple[Any, tuple[str, ...]]:
     """Return the one score in a matrix, or its columns by name, and remarks on them."""
     if on_device(matrix):
@@ -372,14 +374,14 @@ def _scores_of_matrix(
 
 
 def _numbered_columns(columns: Sequence[Any]) -> dict[str, Any]:
-    """Name columns that came without names."""
+    """Return columns with names C1, C2, ..., for those that have none."""
     return {f"C{number}": column for number, column in enumerate(columns, start=1)}
 
 
 def _probability_of_positive(
     labels: Column, table: Array, positive: LabelValue
 ) -> tuple[Array, tuple[str, ...]]:
-    """Take the column of the positive class of what ``predict_proba`` returns.
+    """Return the column of the positive class of what ``predict_proba`` returns.
 
     Its columns are in the order of the sorted labels.
     """
@@ -414,65 +416,75 @@ def _place_of_class(labels: Array, positive_class: str) -> int:
     return 1
 
 
-def _of_table(
-    name: str, data: Any, takes: str, keywords: Words, other_arguments: Args
+def _count_table(
+    name: str, data: Any, takes: str, keywords: Keywords, other_arguments: Args
 ) -> CountedArguments:
-    """Count the columns of a table that are named, or that are found."""
+    """Return the counts of the columns of a table, named or found."""
     score = keywords.pop("score", None)
-    several = keywords.pop("scores", None)
-    if score is not None and several is not None:
+    scores = keywords.pop("scores", None)
+    if score is not None and scores is not None:
         raise InputError(
             "score and scores both name the columns; leave one of them out.",
             option="scores",
         )
 
-    chosen = score if several is None else several
+    score_columns = score if scores is None else scores
     data = without_total_row(data, keywords.get("label"))
     names_in_data = column_names(data)
     remarks: tuple[str, ...] = ()
 
-    if name in _OF_SITES and chosen is None and has_study_tables(names_in_data):
+    if (
+        name in _SITE_ANALYSES
+        and score_columns is None
+        and has_study_tables(names_in_data)
+    ):
         return CountedArguments(study_tables(data).tables, other_arguments)
 
     # a table of counts needs no search: its columns have names of their own
-    holds_counts = chosen in (None, "score") and are_counts(names_in_data)
+    holds_counts = score_columns in (None, "score") and are_counts(names_in_data)
     if not holds_counts or keywords.get("label") is not None:
-        columns = _find(name, takes, data, names_in_data, chosen, keywords)
+        columns = _find_columns(
+            name, takes, data, names_in_data, score_columns, keywords
+        )
         keywords["label"] = columns.label
         if columns.count is not None:
             keywords["count"] = columns.count
-        if chosen is None:
-            chosen = _as_chosen(columns.scores, takes)
+        if score_columns is None:
+            score_columns = _as_column_names(columns.scores, takes)
         remarks = columns.remarks
 
         _refuse_long_table(name, takes, data, columns, keywords)
 
-    if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
-        names = [chosen] if isinstance(chosen, str) else chosen
+    if (
+        takes == "panel"
+        or scores is not None
+        or isinstance(score_columns, (list, tuple))
+    ):
+        names = [score_columns] if isinstance(score_columns, str) else score_columns
         if name == "rater_agreement":
             data = _with_coded_ratings(data, names, keywords)
         return CountedArguments(
             panel(data, names, **keywords), other_arguments, remarks
         )
 
-    counts = tally(data, score=chosen, **keywords)
-    return CountedArguments(counts, other_arguments, remarks, str(chosen or ""))
+    counts = tally(data, score=score_columns, **keywords)
+    return CountedArguments(counts, other_arguments, remarks, str(score_columns or ""))
 
 
-def _with_coded_ratings(data: Any, raters: Sequence[str], keywords: Words) -> Any:
+def _with_coded_ratings(data: Any, raters: Sequence[str], keywords: Keywords) -> Any:
     """Return data whose ratings are numbers; as they are where none is a word."""
     table = table_of(data)
     if not any(table.kinds.get(column) == TEXT for column in raters):
         return data
 
     label = keywords.get("label")
-    others = [*_columns_with_other_roles(keywords), label]
-    named = [column for column in others if isinstance(column, str)]
-    columns = columns_of(data, list(dict.fromkeys([*raters, *named])))
+    other_columns = [*_columns_with_other_roles(keywords), label]
+    names_in_use = [column for column in other_columns if isinstance(column, str)]
+    columns = columns_of(data, list(dict.fromkeys([*raters, *names_in_use])))
     return columns | coded_ratings({column: columns[column] for column in raters})
 
 
-def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
+def _as_column_names(scores: Sequence[str], takes: str) -> str | list[str]:
     """Return one column that was found by its name, several as a list."""
     if len(scores) == 1 and takes != "panel":
         return scores[0]
@@ -480,11 +492,11 @@ def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
 
 
 def _refuse_long_table(
-    name: str, takes: str, data: Any, columns: FoundColumns, keywords: Words
+    name: str, takes: str, data: Any, columns: FoundColumns, keywords: Keywords
 ) -> None:
-    """Stop at a table with several rows for each case, of which nobody said so."""
-    says_so = keywords.get("cluster") is not None or keywords.get("count") is not None
-    if says_so or not isinstance(columns.label, str):
+    """Raise an error for several rows per case, unless a cluster or count is named."""
+    is_stated = keywords.get("cluster") is not None or keywords.get("count") is not None
+    if is_stated or not isinstance(columns.label, str):
         return
     if not columns.guessed and not _is_quick_to_look_at(data):
         return
@@ -508,21 +520,21 @@ def _is_quick_to_look_at(data: Any) -> bool:
     return not is_lazy(frame) and len(frame) <= MAX_ROWS
 
 
-def _find(
+def _find_columns(
     name: str,
     takes: str,
     data: Any,
     names: Sequence[str],
-    chosen: str | Sequence[str] | None,
-    keywords: Words,
+    score_columns: str | Sequence[str] | None,
+    keywords: Keywords,
 ) -> FoundColumns:
-    """Find the columns that nobody named.
+    """Return the columns of the data, and find those that nobody named.
 
-    ``names`` are the columns of the data, ``chosen`` the scores that were named.
+    ``names`` are the columns of the data, ``score_columns`` the scores that were named.
     """
-    named_scores = _several(chosen)
+    named_scores = _as_tuple(score_columns)
     label = keywords.get("label")
-    may_lack_labels = name in _OF_VERDICTS or name in _WITHOUT_LABELS
+    may_lack_labels = name in _VERDICT_ANALYSES or name in _LABEL_FREE_ANALYSES
     # label=None is an answer, too: there are no labels
     finds_label = "label" not in keywords and not may_lack_labels
     if named_scores and not finds_label:
@@ -530,7 +542,7 @@ def _find(
 
     other_columns = _columns_with_other_roles(keywords)
     table = table_of(data)
-    if finds_label and _does_without(name, keywords):
+    if finds_label and _answers_without_labels(name, keywords):
         finds_label = not has_no_label(table, {*named_scores, *other_columns})
     if label is None and may_lack_labels:
         label = _label_of_few(table, names)
@@ -541,7 +553,7 @@ def _find(
             label=label,
             scores=named_scores,
             guess=_guess_for(name, takes),
-            option="test" if name in _OF_VERDICTS else "score",
+            option="test" if name in _VERDICT_ANALYSES else "score",
             needs_label=finds_label,
             used_columns=other_columns,
             positive=keywords.get("positive"),
@@ -562,7 +574,7 @@ def _find(
     return with_remarks_on_unused(table, columns, other_columns)
 
 
-def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
+def _as_tuple(names: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of none, one or several columns as a tuple."""
     if names is None:
         return ()
@@ -571,44 +583,44 @@ def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _columns_with_other_roles(keywords: Words) -> list[str]:
+def _columns_with_other_roles(keywords: Keywords) -> list[str]:
     """Return the columns that are named as counts, weights, clusters or groups."""
-    named = [keywords.get(role) for role in ("count", "weight", "cluster", "by")]
-    return [column_name for column_name in named if isinstance(column_name, str)]
+    values = [keywords.get(role) for role in ("count", "weight", "cluster", "by")]
+    return [column_name for column_name in values if isinstance(column_name, str)]
 
 
 def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
     """Return the labels of a few cases: by their name, or as a rarely filled column."""
     # columns of pandas may be numbered
-    by_name = [name for name in names if str(name).lower() in LABEL_NAMES]
-    if len(by_name) == 1:
-        return by_name[0]
+    usual_names = [name for name in names if str(name).lower() in LABEL_NAMES]
+    if len(usual_names) == 1:
+        return usual_names[0]
     return label_of_some(table)
 
 
-def _does_without(name: str, keywords: Words) -> bool:
+def _answers_without_labels(name: str, keywords: Keywords) -> bool:
     """Return whether there is an answer without labels, or a map expects them."""
     unlabelled = keywords.get("unlabelled")
     labels_expected = unlabelled is not None and not isinstance(unlabelled, str)
-    return name in _ANSWERS_WITHOUT or labels_expected
+    return name in _MAY_LACK_LABELS or labels_expected
 
 
 def _advice_on_columns(data: Any, table: DataTable, error: InputError) -> str:
-    """Say what else to ask, or to correct, where columns were not found."""
+    """Return what else to ask, or to correct, where columns were not found."""
     if has_study_tables(table.kinds):
         return (
             " Each row is a 2x2 table: summary_roc and across_sites answer about "
             "studies, Confusion(tp=, fp=, fn=, tn=) is one table."
         )
     if error.option != "label":
-        return _odd_words(data, table)
+        return _advice_on_odd_words(data, table)
     if len(tests_among(table, set())) >= 2:
         return " Where there are none, use latent_class or agreement."
     return ""
 
 
-def _odd_words(data: Any, table: DataTable) -> str:
-    """Name columns of text that would hold numbers, but for a few words."""
+def _advice_on_odd_words(data: Any, table: DataTable) -> str:
+    """Return advice on columns of text that hold numbers, but for a few words."""
     sentences = []
     for name, kind in table.kinds.items():
         if kind != TEXT:
@@ -631,18 +643,18 @@ def _is_relation(data: object) -> bool:
 
 def _guess_for(name: str, takes: str) -> Guess:
     """Return how the scores of this analysis are found, where nobody names them."""
-    if name in _OF_VERDICTS:
-        return _tests
+    if name in _VERDICT_ANALYSES:
+        return _guess_tests
     if name == "rater_agreement":
         return ratings_among
-    if name in _ONE_SCORE and takes != "panel":
+    if name in _ONE_SCORE_ANALYSES and takes != "panel":
         return one_score
     return several_scores
 
 
-def _tests(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take the columns of verdicts, or ask for them."""
-    tests = tests_among(table, taken)
+def _guess_tests(table: DataTable, used_columns: set[str | None]) -> tuple[str, ...]:
+    """Return the columns of verdicts; raise an error that asks for them if none."""
+    tests = tests_among(table, used_columns)
     if tests:
         return tests
     raise not_found("Which columns hold the verdicts of tests?", table, "scores")

@@ -216,7 +216,7 @@ def _no_other_column(table: DataTable, used_columns: set[str | None]) -> str:
 def _refuse_confidence(
     table: DataTable, label: str | None, scores: Sequence[str]
 ) -> None:
-    """Stop at the probability of the predicted class, which ranks no positive cases.
+    """Raise an error for the probability of the predicted class, which ranks no cases.
 
     Beside predictions of both classes, all of its values are one half or more.
     """
@@ -823,7 +823,7 @@ class FrameTable:
     def repeated_cases(
         self, case: str, columns_of_part: str, label: str
     ) -> RepeatedCases:
-        """Count the cases, their parts and their labels, by the names of columns."""
+        """Return how often cases repeat, and whether their labels agree."""
         columns = self._columns
         return count_repeats(columns[case], columns[columns_of_part], columns[label])
 

@@ -45,7 +45,7 @@ _FOREIGN = {
 
 
 def is_frame(data: object) -> TypeIs[NamesColumns]:
-    """Is this a frame and not a column? Decided without importing Narwhals."""
+    """Return whether this is a frame and no column, without importing Narwhals."""
     library = type(data).__module__.partition(".")[0]
     if library in _FOREIGN:
         raise InputError(
@@ -59,13 +59,13 @@ def is_frame(data: object) -> TypeIs[NamesColumns]:
 
 
 def on_device(x: object) -> bool:
-    """Is this an array on a CUDA device? Decided without importing anything."""
+    """Return whether this is an array on a CUDA device, without importing anything."""
     name = type(x).__module__.partition(".")[0]
     return name == "cupy" or (name == "torch" and bool(getattr(x, "is_cuda", False)))
 
 
 def one_thing(data: object) -> str:
-    """Say what was found where labels and scores, or a frame, were needed."""
+    """Return in words what was found in place of labels and scores, or a frame."""
     name = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
     if Path(name).suffix:
         return f"a name, {name!r}. A file is opened as a frame first"
@@ -73,7 +73,7 @@ def one_thing(data: object) -> str:
 
 
 def column(values: ColumnOrFrame, what: str) -> Array:
-    """Turn a list, an array or a Series of any library into a NumPy array."""
+    """Return a list, an array or a Series of any library as a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
         with_gaps = values.data.astype(object)
         with_gaps[np.ma.getmaskarray(values)] = None
@@ -113,7 +113,7 @@ def _from_list(values: Sequence[Any], what: str) -> Array:
 
 
 def _from_series(values: Any, what: str) -> Array:
-    """Turn a tensor, or a Series that Narwhals knows, into an array."""
+    """Return a tensor, or a Series that Narwhals knows, as an array."""
     if type(values).__module__.partition(".")[0] == "torch":
         host = values.detach()  # NumPy has no bfloat16, whose values are float32s
         return np.asarray(host.float() if "bfloat16" in str(host.dtype) else host)
@@ -249,7 +249,7 @@ def read_scores(
 def count_columns(
     y_true: ColumnOrFrame | None, columns: Mapping[str, Array], request: CountRequest
 ) -> Any:
-    """Count columns of scores that were read, all cases or each group's."""
+    """Return the counts of columns of scores, of all cases or of each group."""
     _columns.same_length(**columns)
     cases = _read_cases(y_true, columns, request)
     is_counted = _cases_to_count(cases, request.missing_scores)
@@ -330,7 +330,7 @@ def _read_cases(
 def _count_rows(
     cases: _CountedColumns, request: CountRequest, rows: Ints | None
 ) -> Any:
-    """Count some rows, or all, into a tally or a panel."""
+    """Return the tally or the panel of some rows, or of all."""
     stop_if_requested()
     if rows is not None:
         cases = cases.at(rows)
@@ -354,7 +354,7 @@ def _count_rows(
 
 
 def _cases_to_count(cases: _CountedColumns, missing_scores: str) -> Array | None:
-    """Which rows are cases to be counted? None where all of them are."""
+    """Return which rows are cases to be counted; None where all of them are."""
     is_counted = None
     if cases.labels is not None and cases.labels.code is not None:
         is_counted = cases.labels.code <= 2  # a total is no case
@@ -395,7 +395,7 @@ def _refuse_or_drop(
 
 
 def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> str:
-    """Say how many cases without a score were left out, by label."""
+    """Return a remark on how many cases without a score were left out, by label."""
     cases = np.ones(is_missing.size, np.int64)
     if count is not None:
         cases = count

@@ -43,16 +43,16 @@ def complements_of_positive(
 
     complements = []
     negative_words, positive_words = words_of_classes
-    for stem, by_last_word in columns.items():
+    for stem, columns_by_word in columns.items():
         negative = [
-            column for word, column in by_last_word.items() if word in negative_words
+            column for word, column in columns_by_word.items() if word in negative_words
         ]
         positives = [
-            column for word, column in by_last_word.items() if word in positive_words
+            column for word, column in columns_by_word.items() if word in positive_words
         ]
         # names without a stem stand beside those of other columns
-        others = len(by_last_word) - 2 if stem else 0
-        is_pair = len(negative) == len(positives) == 1 and others == 0
+        other_columns = len(columns_by_word) - 2 if stem else 0
+        is_pair = len(negative) == len(positives) == 1 and other_columns == 0
         if is_pair and negative and table.add_up_to_one(negative[0], positives[0]):
             complements.append(negative[0])
 
@@ -60,7 +60,7 @@ def complements_of_positive(
 
 
 def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str, str]]:
-    """Put columns of fractions together by all but one word of their names.
+    """Return columns of fractions by all but one word of their names.
 
     ``P(yes)`` and ``P(no)`` have one stem, ``churn_0_scores`` and ``churn_1_scores``
     another. The empty stem has all columns, by their whole names.
@@ -73,11 +73,16 @@ def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str,
         columns[""][cleaning.normal_form(column)] = column
         name_words = re.findall(r"[^\W\d_]+|\d+", column.lower())
         for place, word in enumerate(name_words):
-            others = [*name_words[:place], "*", *name_words[place + 1 :]]
-            if len(others) > 1:
-                columns.setdefault(" ".join(others), {})[word] = column
+            stem_words = [*name_words[:place], "*", *name_words[place + 1 :]]
+            if len(stem_words) > 1:
+                columns.setdefault(" ".join(stem_words), {})[word] = column
 
-    return {s: pair for s, pair in columns.items() if not s or len(pair) == 2}
+    # a stem has the two columns of two classes; the empty one has all columns
+    return {
+        stem: members
+        for stem, members in columns.items()
+        if not stem or len(members) == 2
+    }
 
 
 def _class_words(
@@ -85,20 +90,21 @@ def _class_words(
 ) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the words for the negative and for the positive class, if it is known."""
     try:
-        with (
-            cleaning.collected_remarks()
-        ):  # what is read is told when labels are counted
+        # the remarks are dropped: counting reads the labels again, and repeats them
+        with cleaning.collected_remarks():
             values = np.array(classes, dtype=object)
-            known_words = cleaning.read_label_column(values, positive, "label").positive
+            positive_class = cleaning.read_label_column(
+                values, positive, "label"
+            ).positive
     except InputError:
         return None
 
-    others = [value for value in classes if value != known_words]
-    if len(classes) != 2 or len(others) != 1:
+    negative_classes = [value for value in classes if value != positive_class]
+    if len(classes) != 2 or len(negative_classes) != 1:
         return None
 
-    negative = _word_of(others[0])
-    positive_word = _word_of(known_words)
+    negative = _word_of(negative_classes[0])
+    positive_word = _word_of(positive_class)
     if {negative, positive_word} & _POSITIVE_WORDS and positive_word in _NEGATIVE_WORDS:
         # the class that is usually negative was named as the positive one
         return _POSITIVE_WORDS | {negative}, _NEGATIVE_WORDS | {positive_word}
@@ -107,7 +113,7 @@ def _class_words(
 
 
 def _word_of(value: LabelValue) -> str:
-    """Write a class as a name of a column ends: 1.0 as 1."""
+    """Return a class as the name of a column would end: 1.0 as 1."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)):

@@ -15,7 +15,7 @@ from trueness.counts.expected_labels import Unlabelled
 @final
 @dataclass(frozen=True)
 class CountRequest:
-    """What ``tally`` and ``panel`` are told beside labels and scores.
+    """Arguments of ``tally`` and ``panel`` beside labels and scores.
 
     Of a frame ``label``, ``score``, ``count``, ``weight``, ``cluster`` and ``by`` name
     columns; of arrays the last four are columns themselves.

@@ -19,7 +19,7 @@ ROUNDED = 0.02  # two probabilities with two decimals add up to 1 within this
 
 
 class DataTable(Protocol):
-    """What has to be known of data to find their columns."""
+    """Facts about data from which their columns are found."""
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -55,5 +55,5 @@ class DataTable(Protocol):
         ...
 
     def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
-        """Count the cases, their parts and their labels, by the names of columns."""
+        """Return how often cases repeat, and whether their labels agree."""
         ...

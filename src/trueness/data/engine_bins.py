@@ -41,7 +41,7 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True)
 class Extent:
-    """How many rows there are, and from where to where the scores go."""
+    """Number of rows, and the lowest and the highest score."""
 
     rows: int
     low: float
@@ -90,7 +90,7 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
 
 
 def _score_checks(*, is_decimal: bool) -> dict[str, nw.Expr]:
-    """Ask where scores lie, and how many of them are missing or infinite."""
+    """Return expressions for the range of scores, and for missing and infinite ones."""
     value = nw.col("score").cast(nw.Float64)
     # NaN may be the largest, the smallest or neither: it is asked for by name
     is_missing = value.is_null() | value.is_nan()
@@ -111,7 +111,7 @@ def _score_checks(*, is_decimal: bool) -> dict[str, nw.Expr]:
 
 
 def _count_checks() -> dict[str, nw.Expr]:
-    """Ask how many cases there are, and how many counts are no whole numbers."""
+    """Return expressions for the cases, and for counts that are no whole numbers."""
     number = nw.col("count").cast(nw.Float64)
     is_whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
     is_wrong = number.is_null() | number.is_nan() | ~is_whole
@@ -181,12 +181,12 @@ def chosen_by(
 
 
 def either(value: nw.Expr, edge: float, below: nw.Expr, above: nw.Expr) -> nw.Expr:
-    """Choose by a comparison, in the words of Narwhals."""
+    """Return an expression of Narwhals that chooses by a comparison."""
     return nw.when(value < edge).then(below).otherwise(above)
 
 
 def _bin_number(score: nw.Expr, edges: Floats, bins: int) -> nw.Expr:
-    """Number the bins of a score: each segment is divided into so many even parts."""
+    """Return the number of a score's bin; each segment has bins of equal width."""
     numbers = []
     for segment, (low, high) in enumerate(pairwise(edges.tolist())):
         offset = segment * bins
@@ -211,7 +211,7 @@ def _bin_number(score: nw.Expr, edges: Floats, bins: int) -> nw.Expr:
 def count_bins(
     lazy: nw.LazyFrame[Any], names: Names, edges: Floats, each: int
 ) -> dict[str, Any]:
-    """Count the rows of a lazy frame by bin, label and group, in one group-by."""
+    """Return the rows of a lazy frame by bin, label and group, by one group-by."""
     other_roles = [role for role in ("label", "by") if role in names]
     rows = _chosen(lazy, names)
     sums: list[nw.Expr] = []
@@ -248,7 +248,7 @@ def binned_tally(
     at_most: int,
     scores: Extent | None = None,
 ) -> Any:
-    """Count a lazy frame, whose columns are called by their roles, into bins."""
+    """Return the binned tally of a lazy frame with columns named by their roles."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     if scores is None:
         scores = extent(lazy, names)
@@ -277,7 +277,7 @@ def binned_tally(
 def bins_to_tally(
     bins: Mapping[str, Any], labels: Labels | None, rows: Array | slice = slice(None)
 ) -> Tally:
-    """Make a tally of bins; where labels of one do not overlap, it stays two."""
+    """Return a tally of bins; a bin whose labels do not overlap stays two."""
     code = np.full(bins["cases"].size, 2) if labels is None else labels.codes()
     weight = bins.get("weight")
     if weight is None:

@@ -50,7 +50,7 @@ MAX_ROWS_SENT = 5_000_000
 
 
 def in_turn(count: Callable[P, T]) -> Callable[P, T]:
-    """Let a function read the relations of DuckDB for one thread at a time.
+    """Return a function that reads relations of DuckDB in one thread at a time.
 
     DuckDB refuses a second thread on one connection, and a relation does not say which
     is its own. Little is lost: DuckDB uses all cores for one question.

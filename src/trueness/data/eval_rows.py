@@ -154,7 +154,7 @@ def system_column(data: Frame | VerdictLog) -> str | None:
 
 
 def _refuse_pooled_systems(items: Array, system_of_attempt: Array, column: str) -> None:
-    """Stop where attempts of several systems at one item would be taken as one's."""
+    """Raise an error if attempts of several systems would count as those of one."""
     systems = list(dict.fromkeys(map(_name, system_of_attempt.tolist())))
     pairs = {
         (_name(i), _name(system))

@@ -48,22 +48,22 @@ Source = str | os.PathLike[str]
 DECLARED_COUNTS: HigherFunction[Callable[[Sequence[str], str | None], Any]] = (
     HigherFunction("declared_counts")
 )
-_PAGES = (".html", ".htm")
+_PAGE_ENDINGS = (".html", ".htm")
 # the beginning of the data of a declaration, without its spaces
-_DECLARATION = b'{"trueness":"declaration"'
-_COMPRESSED = (".gz", ".zst", ".bz2")
-_FORMATS = {
+_BEGINNING_OF_DECLARATION = b'{"trueness":"declaration"'
+_COMPRESSED_ENDINGS = (".gz", ".zst", ".bz2")
+_KIND_OF_ENDING = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
 }
-_DATABASES = {
+_DATABASE_OF_ENDING = {
     **dict.fromkeys((".duckdb", ".db"), "duckdb"),
     **dict.fromkeys((".sqlite", ".sqlite3"), "sqlite"),
     **dict.fromkeys(("postgres", "postgresql"), "postgres"),
     "mysql": "mysql",
 }
-_KINDS = ("table", "view")
+_TABLES_AND_VIEWS = ("table", "view")
 # what is not a local file of these kinds needs an extension of DuckDB
 _EXTENSIONS = {
     **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gcs", "gs", "r2"), "httpfs"),
@@ -139,16 +139,16 @@ def scan(
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
             connection.execute(f"SET {name} = {text_in_sql(value)}")
 
-        if len(places) == 1 and _database(places[0]):
-            return _attached(connection, places[0], table)
+        if len(places) == 1 and _kind_of_database(places[0]):
+            return _open_table(connection, places[0], table)
 
         if table is not None:
             raise InputError(
                 f"{places[0]} has no table {table!r}: it is not a database "
-                f"({listing(_DATABASES, 9)})."
+                f"({listing(_DATABASE_OF_ENDING, 9)})."
             )
 
-        return _opened(connection, places, types, union_by_name, decimal)
+        return _open_files(connection, places, types, union_by_name, decimal)
 
 
 def _places(
@@ -170,7 +170,7 @@ def _places(
     if is_single and "::" in places[0] and not os.path.isfile(places[0]):
         places[0], _, table = places[0].rpartition("::")
 
-    places = [_unpacked(place) for place in places]
+    places = [_unpack(place) for place in places]
     if is_single and is_spreadsheet(places[0]) and os.path.isfile(places[0]):
         return [sheet_as_csv(places[0], table)], None
     return places, table
@@ -198,34 +198,34 @@ def _check_mappings(
 
 def _are_declarations(places: Sequence[str]) -> bool:
     """Return whether these are pages or data of declarations, which hold counts."""
-    files = [file for place in places for file in meant_by(place)]
+    files = [file for place in places for file in files_of_place(place)]
     return bool(files) and all(_is_declaration(file) for file in files)
 
 
 def _is_declaration(file: str) -> bool:
     """Return whether this is a page, or JSON that begins as a declaration does."""
     ending = Path(file).suffix.lower()
-    if ending in _PAGES:
+    if ending in _PAGE_ENDINGS:
         return os.path.isfile(file)
     if ending != ".json" or not os.path.isfile(file):
         return False
 
-    beginning = b"".join(_begins(file, 200).split())
-    return beginning.startswith(_DECLARATION)
+    beginning = b"".join(_first_bytes(file, 200).split())
+    return beginning.startswith(_BEGINNING_OF_DECLARATION)
 
 
 def _connect(places: Sequence[str], settings: Mapping[str, str]) -> DuckDBPyConnection:
-    """Connect to an engine of its own, with what these places need loaded."""
+    """Return a new connection, with the extensions that these places need."""
     duckdb = required("duckdb", "files")
     # needed before an extension can be loaded; the others may belong to an extension
-    early = ("extension_directory", "custom_extension_repository")
+    settings_of_extensions = ("extension_directory", "custom_extension_repository")
     config: dict[str, Any] = {
         "memory_limit": "1GB",
         "preserve_insertion_order": False,  # counts know no order
         "autoinstall_known_extensions": False,  # no network without being asked
         # of this connection alone; DuckDB makes it when memory does not suffice
         "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
-        **{k: settings[k] for k in early if k in settings},
+        **{k: settings[k] for k in settings_of_extensions if k in settings},
     }
 
     with reading():
@@ -245,15 +245,15 @@ def _connect(places: Sequence[str], settings: Mapping[str, str]) -> DuckDBPyConn
 
     for place in places:
         scheme = place.split("://")[0].lower() if "://" in place else ""
-        needed = _database(place) or _EXTENSIONS.get(scheme, "duckdb")
-        if needed != "duckdb":
-            _load(connection, needed, place)
+        extension = _kind_of_database(place) or _EXTENSIONS.get(scheme, "duckdb")
+        if extension != "duckdb":
+            _load_extension(connection, extension, place)
 
     return connection
 
 
-def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
-    """Load what a remote file or a database needs, or say how to get it."""
+def _load_extension(connection: DuckDBPyConnection, name: str, place: str) -> None:
+    """Load an extension of DuckDB; the error of a missing one says how to get it."""
     import duckdb
 
     try:
@@ -287,15 +287,15 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
         ) from None
 
 
-def _opened(
+def _open_files(
     connection: DuckDBPyConnection,
     places: list[str],
     types: Mapping[str, str] | None,
     union_by_name: bool,
     decimal: str | None,
 ) -> DuckDBPyRelation:
-    """Open files of one kind as one relation."""
-    files = [file for place in places for file in _files(place)]
+    """Return files of one kind as one relation."""
+    files = [file for place in places for file in _data_files(place)]
     kind = _one_kind(files)
 
     for file in files:
@@ -310,24 +310,24 @@ def _opened(
         )
 
     if len(files) > 1 and not union_by_name:
-        _same_columns(connection, files, kind)
+        _check_same_columns(connection, files, kind)
     if kind == "csv":
         return read_csv(connection, files, types, decimal)
     if kind == "json":
-        return _json(connection, files)
-    return _parquet(connection, files, union_by_name)
+        return _read_json(connection, files)
+    return _read_parquet(connection, files, union_by_name)
 
 
 def _one_kind(files: Sequence[str]) -> str:
-    """Return the kind of all files; stops where they differ, or are of no kind."""
-    kinds = {file: _format(file) for file in files}
+    """Return the one kind of all files; raise an error for several kinds, or none."""
+    kinds = {file: _kind_of_file(file) for file in files}
     of_no_kind = [file for file, kind in kinds.items() if kind is None]
     one_of_each_kind = list({kind: file for file, kind in kinds.items()}.values())
     if of_no_kind or len(one_of_each_kind) > 1:
         wrong = of_no_kind or one_of_each_kind
         raise InputError(
-            f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
-            f"with {' or '.join(_COMPRESSED)}; found {listing(wrong)}."
+            f"scan needs files of one kind, {listing(_KIND_OF_ENDING, 9)}, perhaps "
+            f"with {' or '.join(_COMPRESSED_ENDINGS)}; found {listing(wrong)}."
         )
 
     return str(kinds[files[0]])
@@ -335,7 +335,7 @@ def _one_kind(files: Sequence[str]) -> str:
 
 def _check_first_bytes(file: str, kind: str) -> None:
     """Raise an error for Parquet that is called otherwise, or the other way round."""
-    head = _begins(file)
+    head = _first_bytes(file)
     is_named_parquet = kind == "parquet"
     if not head or head.startswith(b"PAR") == is_named_parquet:
         return
@@ -348,39 +348,48 @@ def _check_first_bytes(file: str, kind: str) -> None:
     )
 
 
-def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -> None:
-    """Stop when files differ in columns or types: a cast could change scores."""
+def _check_same_columns(
+    connection: DuckDBPyConnection, files: list[str], kind: str
+) -> None:
+    """Raise an error for differing columns or types: a cast could change scores."""
     if kind == "parquet":
         rows = connection.execute(
             "SELECT file_name, list(name || ' ' || coalesce(logical_type, type)) "
             "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
             {"files": files},
         ).fetchall()
-        columns = {name: set(of_file) for name, of_file in rows}
+        columns = {name: set(columns_of_file) for name, columns_of_file in rows}
     elif kind == "json":
         names = [connection.read_json(file, sample_size=1000).columns for file in files]
         columns = dict(zip(files, map(set, names), strict=True))
     else:
-        read = csv_reader(connection, files, None)
+        reader = csv_reader(connection, files, None)
         columns = {
-            file: set(read([file], sample_size="1000").columns) for file in files
+            file: set(reader([file], sample_size="1000").columns) for file in files
         }
 
-    # most files are taken to be right, and the others to be odd
-    files_by_columns = Counter(frozenset(of_file) for of_file in columns.values())
-    ((usual, _),) = files_by_columns.most_common(1)
-    odd = sorted(name for name, of_file in columns.items() if of_file != usual)
-    if odd:
+    # the columns of most files are right, those of the others odd
+    files_by_columns = Counter(
+        frozenset(columns_of_file) for columns_of_file in columns.values()
+    )
+    ((usual_columns, _),) = files_by_columns.most_common(1)
+    odd_files = sorted(
+        name
+        for name, columns_of_file in columns.items()
+        if columns_of_file != usual_columns
+    )
+    if odd_files:
+        differences = sorted(columns[odd_files[0]] ^ usual_columns)
         raise InputError(
-            f"All files must have the same columns; {len(odd)} of {len(columns)} "
-            f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
+            f"All files must have the same columns; {len(odd_files)} of {len(columns)} "
+            f"differ, first {odd_files[0]}, in {listing(differences)}. "
             "They can be combined by column name, with common types.",
             example=PythonCode("trueness.scan(..., union_by_name=True)"),
         )
 
 
-def _unpacked(place: str) -> str:
-    """Unpack the one file of a ZIP archive into a copy."""
+def _unpack(place: str) -> str:
+    """Return a copy of the one file of a ZIP archive; any other file as it is."""
     if not place.lower().endswith(".zip") or not os.path.isfile(place):
         return place
 
@@ -408,7 +417,7 @@ def _unpacked(place: str) -> str:
 
 
 def _without_bzip2(file: str) -> str:
-    """Unpack into a copy what DuckDB cannot unpack."""
+    """Return an unpacked copy of a bzip2 file, which DuckDB cannot read."""
     if not file.lower().endswith(".bz2") or "://" in file:
         return file
     copy = temporary_folder() / f"unpacked {os.path.basename(file)[:-4]}"
@@ -418,7 +427,7 @@ def _without_bzip2(file: str) -> str:
 
 
 def _literal(file: str) -> str:
-    """Write the name of a file so that DuckDB takes every sign of it as it is."""
+    """Return the name of a file so that DuckDB reads no pattern or home in it."""
     if "://" in file:
         return file
     if file.startswith("~"):  # else it would mean a home
@@ -426,48 +435,50 @@ def _literal(file: str) -> str:
     return re.sub(r"[*?\[]", r"[\g<0>]", file)
 
 
-def meant_by(place: str) -> list[str]:
+def files_of_place(place: str) -> list[str]:
     """Return the files that a name stands for: one, a pattern, or all of a folder."""
     if os.path.isdir(place):
         return sorted(str(path) for path in Path(place).rglob("*") if path.is_file())
     return [place] if os.path.exists(place) else sorted(glob(place, recursive=True))
 
 
-def _files(place: str) -> list[str]:
+def _data_files(place: str) -> list[str]:
     """Return the files of data that this name stands for."""
     if "://" in place:
         return [place]
 
-    files = meant_by(place)
+    files = files_of_place(place)
     if not os.path.isdir(place):
         if not files:
             raise InputError(f"There is no file {place}. Is the folder right?")
         return files
 
     # Spark and others leave _SUCCESS, .crc and the like beside the data
-    of_data = [
+    data_files = [
         file
         for file in files
-        if os.path.basename(file)[0] not in "._" and _format(file)
+        if os.path.basename(file)[0] not in "._" and _kind_of_file(file)
     ]
-    if not of_data:
-        raise InputError(f"There are no files with {listing(_FORMATS, 9)} in {place}.")
-    return of_data
+    if not data_files:
+        raise InputError(
+            f"There are no files with {listing(_KIND_OF_ENDING, 9)} in {place}."
+        )
+    return data_files
 
 
-def _format(name: str) -> str | None:
+def _kind_of_file(name: str) -> str | None:
     """Return the kind of a file by its ending; None where it has no known one."""
     path = name.split("?")[0] if "://" in name else name
     stem, suffix = os.path.splitext(path.lower())
-    if suffix in _COMPRESSED:
+    if suffix in _COMPRESSED_ENDINGS:
         suffix = os.path.splitext(stem)[1]
-    return _FORMATS.get(suffix)
+    return _KIND_OF_ENDING.get(suffix)
 
 
-def _parquet(
+def _read_parquet(
     connection: DuckDBPyConnection, files: list[str], union_by_name: bool
 ) -> DuckDBPyRelation:
-    """Read Parquet files; of counts with the sampling design that they state."""
+    """Return the rows of Parquet files; counts have the sampling design beside them."""
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(file)) for file in files)
     rows = connection.read_parquet(
@@ -476,14 +487,16 @@ def _parquet(
     if len(files) == 1 and are_counts(rows.columns):
         key = "SELECT decode(value) FROM parquet_kv_metadata($file) WHERE key = $key"
         parameters = {"file": files[0], "key": b"trueness"}
-        for (about,) in connection.execute(key, parameters).fetchall():
-            rows = rows.project(f"*{_design(json.loads(about).get('design'))}")
+        for (metadata,) in connection.execute(key, parameters).fetchall():
+            rows = rows.project(
+                f"*{_design_columns(json.loads(metadata).get('design'))}"
+            )
 
     return rows
 
 
-def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
-    """Read JSON lines; of counts with the sampling design that they state."""
+def _read_json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
+    """Return the rows of JSON lines; counts have the sampling design beside them."""
     read: Any = connection.read_json  # several files are more than its types say
     rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
     types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
@@ -502,7 +515,7 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
     columns = []
     for name in names:
         columns.append(f"unnest(columns.{quoted(name)}) AS {quoted(name)}")
-    return rows.project(", ".join(columns)).project(f"*{_design(design)}")
+    return rows.project(", ".join(columns)).project(f"*{_design_columns(design)}")
 
 
 def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
@@ -517,10 +530,12 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
         entries = [f"unnest({quoted(name)}) AS {quoted(name)}" for name in types]
         return rows.project(", ".join(entries))
 
-    wrapped = _list_of_objects(rows, types)
-    if wrapped is not None:
-        of_objects = rows.project(f"unnest({quoted(wrapped)}) AS {quoted(wrapped)}")
-        return _in_plain_columns(of_objects.project(f"{quoted(wrapped)}.*"))
+    list_column = _list_of_objects(rows, types)
+    if list_column is not None:
+        objects = rows.project(
+            f"unnest({quoted(list_column)}) AS {quoted(list_column)}"
+        )
+        return _in_plain_columns(objects.project(f"{quoted(list_column)}.*"))
 
     columns: list[str] = []
     has_objects = False
@@ -530,8 +545,8 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
             parts = [part for part, _ in kind.children]
 
         # a column that has the name of a part already is not replaced
-        is_taken = any(f"{name}.{part}" in types for part in parts)
-        if not parts or is_taken:
+        name_exists = any(f"{name}.{part}" in types for part in parts)
+        if not parts or name_exists:
             columns.append(quoted(name))
             continue
 
@@ -568,36 +583,44 @@ def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bo
     return len(first_rows) == 1 and len(set(first_rows[0])) == 1
 
 
-def _design(stored: Mapping[str, Any] | None) -> str:
-    """Write columns that say of counts how their cases came."""
-    known = {k: v for k, v in (stored or {}).items() if k in DESIGN and v is not None}
-    return "".join(f", {text_in_sql(str(v))} AS {k}" for k, v in known.items())
+def _design_columns(design: Mapping[str, Any] | None) -> str:
+    """Return columns of SQL for the sampling design of counts."""
+    stated = {
+        name: value
+        for name, value in (design or {}).items()
+        if name in DESIGN and value is not None
+    }
+    return "".join(
+        f", {text_in_sql(str(value))} AS {name}" for name, value in stated.items()
+    )
 
 
-def _database(place: str) -> str | None:
-    """Which kind of database is this? None when it is a file of data."""
-    if _begins(place).startswith(b"SQLite format 3"):  # whatever it is called
+def _kind_of_database(place: str) -> str | None:
+    """Return the kind of a database; None when it is a file of data."""
+    if _first_bytes(place).startswith(b"SQLite format 3"):  # whatever it is called
         return "sqlite"
     scheme = place.split("://")[0] if "://" in place else ""
-    return _DATABASES.get(scheme) or _DATABASES.get(os.path.splitext(place)[1])
+    return _DATABASE_OF_ENDING.get(scheme) or _DATABASE_OF_ENDING.get(
+        os.path.splitext(place)[1]
+    )
 
 
 def is_data(path: Path) -> bool:
     """Return whether this file holds data to be read, and is no saved map or note."""
-    head = _begins(str(path), 400)
+    head = _first_bytes(str(path), 400)
     ending = path.suffix.lower()
     if ending == ".txt":
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
 
     # what Trueness has written itself names its format at the beginning
-    ours = b'"format"' in head or b'"trueness"' in head
+    is_our_own = b'"format"' in head or b'"trueness"' in head
     holds_counts = b'"trueness": "counts"' in head
-    is_readable = bool(_format(path.name)) or ending in _DATABASES
+    is_readable = bool(_kind_of_file(path.name)) or ending in _DATABASE_OF_ENDING
 
-    return is_readable and bool(head) and (not ours or holds_counts)
+    return is_readable and bool(head) and (not is_our_own or holds_counts)
 
 
-def _begins(place: str, size: int = 16) -> bytes:
+def _first_bytes(place: str, size: int = 16) -> bytes:
     """Return the first bytes of a file on this machine; nothing of any other place."""
     if not os.path.isfile(place):
         return b""
@@ -605,10 +628,10 @@ def _begins(place: str, size: int = 16) -> bytes:
         return file.read(size)
 
 
-def _attached(
+def _open_table(
     connection: DuckDBPyConnection, place: str, table: str | None
 ) -> DuckDBPyRelation:
-    """Open a table of a database."""
+    """Return the rows of a table of a database."""
     if "://" not in place and not os.path.exists(place):
         raise InputError(f"There is no database {place}.")
 
@@ -623,32 +646,34 @@ def _attached(
             f"{nearest(table, list(tables))}"
         )
 
-    _check_stored(connection, place, tables[table])
+    _refuse_generated_columns(connection, place, tables[table])
     path = ".".join(map(quoted, tables[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
 
 
-def _check_stored(
+def _refuse_generated_columns(
     connection: DuckDBPyConnection, place: str, table: tuple[str, str]
 ) -> None:
-    """Stop at a table with generated columns: each is a program that reading runs.
+    """Raise an error for generated columns: each is a program that reading runs.
 
-    It may take all memory, and can behave otherwise when a file is only looked at.
+    It may use all memory, and may return other values the next time.
     """
     schema, name = table
-    generated = False
-    if _database(place) == "duckdb":
+    has_generated_columns = False
+    if _kind_of_database(place) == "duckdb":
         definition = connection.execute(
             "SELECT sql FROM duckdb_tables() WHERE database_name = 'source' "
             "AND schema_name = $schema AND table_name = $name",
             {"schema": schema, "name": name},
         ).fetchall()
         # DuckDB writes every definition anew, in these words
-        generated = any("GENERATED ALWAYS AS" in str(sql) for (sql,) in definition)
-    elif _database(place) == "sqlite":
-        generated = _has_generated_columns(place, name)
+        has_generated_columns = any(
+            "GENERATED ALWAYS AS" in str(sql) for (sql,) in definition
+        )
+    elif _kind_of_database(place) == "sqlite":
+        has_generated_columns = _has_generated_columns(place, name)
 
-    if generated:
+    if has_generated_columns:
         raise InputError(
             f"Table {name!r} of {place} has generated columns, which are computed "
             f"whenever they are read. Store its values in another table: CREATE TABLE "
@@ -665,9 +690,11 @@ def _has_generated_columns(place: str, table: str) -> bool:
     return any(column[-1] in (2, 3) for column in columns)
 
 
-def tables_of(place: str, kinds: Sequence[str] = _KINDS) -> list[str]:
-    """Which tables and views has this database? None where it is no database."""
-    if not _database(place) or ("://" not in place and not os.path.exists(place)):
+def tables_of(place: str, kinds: Sequence[str] = _TABLES_AND_VIEWS) -> list[str]:
+    """Return the names of tables and views; no names where it is no database."""
+    if not _kind_of_database(place) or (
+        "://" not in place and not os.path.exists(place)
+    ):
         return []
     connection = _connect([place], {})
     with reading():
@@ -675,12 +702,14 @@ def tables_of(place: str, kinds: Sequence[str] = _KINDS) -> list[str]:
 
 
 def _tables(
-    connection: DuckDBPyConnection, place: str, kinds: Sequence[str] = _KINDS
+    connection: DuckDBPyConnection, place: str, kinds: Sequence[str] = _TABLES_AND_VIEWS
 ) -> dict[str, tuple[str, str]]:
-    """Open a database for reading; give schema and name of each table, by its name."""
-    engine = _database(place)
-    typed = "" if engine == "duckdb" else f", TYPE {engine}"
-    connection.execute(f"ATTACH {text_in_sql(place)} AS source (READ_ONLY{typed})")
+    """Open a database for reading; return the schema and name of each table."""
+    engine = _kind_of_database(place)
+    type_option = "" if engine == "duckdb" else f", TYPE {engine}"
+    connection.execute(
+        f"ATTACH {text_in_sql(place)} AS source (READ_ONLY{type_option})"
+    )
 
     if engine == "duckdb":  # a view of it could read any file here, or a variable
         connection.execute("SET python_enable_replacements = false")
@@ -695,7 +724,11 @@ def _tables(
     ).fetchall()
 
     return {
-        (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
-        for s, t, kind in rows
-        if kind in kinds and s not in ("information_schema", "pg_catalog", "pg_toast")
+        (f"{schema}.{name}" if schema not in ("main", "public") else name): (
+            schema,
+            name,
+        )
+        for schema, name, kind in rows
+        if kind in kinds
+        and schema not in ("information_schema", "pg_catalog", "pg_toast")
     }

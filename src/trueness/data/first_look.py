@@ -179,7 +179,7 @@ def look(data: Frame | str | os.PathLike[str]) -> Look:
         from trueness.data.verdict_logs import is_log
 
         if is_log(os.fsdecode(data)):
-            return Look(0, (), (SuggestedQuestion(*_OF_A_LOG, {}),))
+            return Look(0, (), (SuggestedQuestion(*_QUESTION_OF_ATTEMPTS, {}),))
         return _look_at_table(scan(data))
     return _look_at_table(data)
 
@@ -203,9 +203,9 @@ def _look_at_table(frame: Frame) -> Look:
     if are_counts(columns):
         return _look_at_counts(rows, summaries, columns)
     if has_study_tables(columns):
-        return Look(rows, summaries, (SuggestedQuestion(*_OF_STUDIES, {}),))
+        return Look(rows, summaries, (SuggestedQuestion(*_QUESTION_OF_STUDIES, {}),))
     if find_winners(columns) is not None and not column_called(columns, ITEM_NAMES):
-        return Look(rows, summaries, (SuggestedQuestion(*_OF_WINNERS, {}),))
+        return Look(rows, summaries, (SuggestedQuestion(*_QUESTION_OF_WINNERS, {}),))
 
     found_columns = _found_columns(columns)
     if found_columns is None:
@@ -227,12 +227,14 @@ def _look_at_counts(
     """Return what can be asked of a table of counts, whose cases are in few rows."""
     counts = {role: columns[name] for role, name in count_columns_of(columns).items()}
     counted_columns = tuple(_summary_of_counts(column, counts) for column in summaries)
-    questions = tuple(SuggestedQuestion(*question, {}) for question in _ONE_SCORE)
+    questions = tuple(
+        SuggestedQuestion(*question, {}) for question in _QUESTIONS_OF_ONE_SCORE
+    )
     return Look(rows, counted_columns, questions)
 
 
 def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
-    """Find label and scores as the analyses do; None where there is doubt."""
+    """Return label and scores as the analyses find them; None where there is doubt."""
     try:
         return find_columns(
             FrameTable(columns), label=None, scores=(), guess=several_scores
@@ -533,7 +535,7 @@ def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> lis
     return roles
 
 
-_ONE_SCORE = (
+_QUESTIONS_OF_ONE_SCORE = (
     ("How good is the score?", "evaluate", "evaluate"),
     ("Where should the threshold be?", "best_threshold", "threshold"),
     ("What does a score mean as a probability?", "calibrate", "calibrate"),
@@ -543,7 +545,9 @@ _ONE_SCORE = (
 def _is_study_of_readers(summaries: Sequence[ColumnSummary]) -> bool:
     """Return whether columns are called reader, treatment and case, or alike."""
     names = _names(summaries)
-    return all(column_called(names, READING_NAMES[role]) for role in _STUDY)
+    return all(
+        column_called(names, READING_NAMES[role]) for role in _READER_STUDY_ROLES
+    )
 
 
 def _questions_of_readers(
@@ -555,7 +559,7 @@ def _questions_of_readers(
     """Return what can be asked of a study of readers."""
     numbers = [column.name for column in summaries if column.kind.endswith("numbers")]
     others = {*labels, *items}
-    for role in _STUDY:
+    for role in _READER_STUDY_ROLES:
         others.add(str(column_called(_names(summaries), READING_NAMES[role])))
     ratings = [name for name in (*scores, *numbers) if name not in others]
     if not ratings:
@@ -629,7 +633,7 @@ def _questions(
         attempts = {"item": items[0], "passed": labels[0]}
         if judges:
             attempts["system"] = judges[0]
-        questions.append(SuggestedQuestion(*_OF_A_LOG, attempts))
+        questions.append(SuggestedQuestion(*_QUESTION_OF_ATTEMPTS, attempts))
 
     return tuple(questions)
 
@@ -675,7 +679,8 @@ def _questions_of_one_score(
     """Return what can be asked of the first score and its labels, also in groups."""
     columns = {"label": label, "score": scores[0]}
     questions = [
-        SuggestedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
+        SuggestedQuestion(*question, {**columns, **design})
+        for question in _QUESTIONS_OF_ONE_SCORE
     ]
     groups = [
         column.name
@@ -787,7 +792,7 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[SuggestedQuestion,
     return tuple(questions)
 
 
-_OF_STUDIES = ("Does it hold in every study?", "summary_roc", "sites")
-_OF_WINNERS = ("Which system wins more often?", "head_to_head", "evals")
-_OF_A_LOG = ("How often do systems pass?", "attempts", "evals")
-_STUDY = ("reader", "treatment", "case")  # columns of a study of readers
+_QUESTION_OF_STUDIES = ("Does it hold in every study?", "summary_roc", "sites")
+_QUESTION_OF_WINNERS = ("Which system wins more often?", "head_to_head", "evals")
+_QUESTION_OF_ATTEMPTS = ("How often do systems pass?", "attempts", "evals")
+_READER_STUDY_ROLES = ("reader", "treatment", "case")

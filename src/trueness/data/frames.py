@@ -194,7 +194,7 @@ def tally_in_place(
     missing_scores: str = "refuse",
     decimal: str | None = None,
 ) -> Any:
-    """Count as :func:`tally`; the counts of a device stay there, however few."""
+    """Return the counts of :func:`tally`; those of a device stay there."""
     request = CountRequest(
         kind="tally",
         label=label,

@@ -88,7 +88,7 @@ def first_object(path: Path) -> dict[str, Any]:
 
 
 class InspectArchive(NamedTuple):
-    """What an ``.eval`` file of Inspect holds."""
+    """Content of an ``.eval`` file of Inspect."""
 
     head: dict[str, Any]
     samples: list[Any]

@@ -37,7 +37,7 @@ class LoggedAnswer(NamedTuple):
 
 
 class LogFormat(NamedTuple):
-    """How a format is recognised, and how a file of it is read."""
+    """Format of a log: the keys that it is recognised by, and its reader."""
 
     keys: tuple[frozenset[str], ...]  # the object has all of one of these
     read: Callable[[str], Iterator[LoggedAnswer]]

@@ -73,7 +73,7 @@ def one_vs_rest(
 
 
 def _against_rest(score: Floats, code: Ints, k: int, name: LabelValue) -> Tally:
-    """Count scores; cases of class k are positive, those of none (-1) unknown."""
+    """Return a tally; cases of class k are positive, those of none (-1) unknown."""
     which = np.where(code < 0, 2, code == k).astype(np.int8)
     labels = Labels(which, 1, which)
     return count_tally(score, labels, argument=f"the score of {name!r}")

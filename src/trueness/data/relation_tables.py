@@ -56,7 +56,7 @@ class RelationTable:
         return {name: _kind_of(kind) for name, kind in self.types.items()}
 
     def distinct(self, column: str, max_values: int) -> list[Any]:
-        """Which values does a column have? Missing ones do not count.
+        """Return the distinct values of a column, without missing ones.
 
         Each question reads the whole column, of a file that may be large, so that its
         answer is kept for the next one.
@@ -114,7 +114,7 @@ class RelationTable:
         return int(counts[0]), dict(zip(columns, counts[1:], strict=True))
 
     def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
-        """Count the cases, their parts and their labels, by the names of columns."""
+        """Return how often cases repeat, and whether their labels agree."""
         of_case = quoted(case)
         of_part = quoted(part)
         of_label = quoted(label)

@@ -32,7 +32,7 @@ class RepeatedCases:
 
 
 def count_repeats(case: Array, rows: Array, label: Array) -> RepeatedCases:
-    """Count the cases of three columns, and the labels that each of them has."""
+    """Return the repeated cases of three columns, and whether their labels agree."""
     named = ~_columns.missing(case) & ~_columns.missing(rows)
     case_code = codes_of(case[named])
     part_code = codes_of(rows[named])
@@ -52,7 +52,7 @@ def count_repeats(case: Array, rows: Array, label: Array) -> RepeatedCases:
 
 
 def codes_of(values: Array) -> Ints:
-    """Number the different values of a column, which may be of any type."""
+    """Return the number of each value among the distinct values, of any type."""
     if values.dtype.kind in "iufb":
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
     numbers: dict[object, int] = {}
@@ -61,7 +61,7 @@ def codes_of(values: Array) -> Ints:
 
 
 def number_of_values(values: Array) -> int:
-    """Count the different values of a column."""
+    """Return how many distinct values a column has."""
     return _number_of_codes(codes_of(values))
 
 

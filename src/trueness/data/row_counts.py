@@ -56,7 +56,7 @@ DEVICE_TALLY: HigherFunction[Callable[[Any, Any, object, int | None], Any]] = (
 
 
 class CallExample(NamedTuple):
-    """What to type for the scores: for arrays, for a frame, and that as advice."""
+    """Example of a call with arrays and with a frame, for the advice of an error."""
 
     arrays: str
     columns: str
@@ -84,12 +84,12 @@ _EXAMPLES = {
 
 
 def only_arrays(arguments: str) -> str:
-    """Say that arrays have no names of columns."""
+    """Return the advice that arrays have no names of columns."""
     return f"{arguments} name columns of a frame; leave them out for arrays."
 
 
 def unnamed_columns(kind: str, data: ColumnOrFrame | None) -> str:
-    """Say which columns of a table must be named."""
+    """Return the advice which columns of a table must be named."""
     if isinstance(data, Mapping) and kind == "tally":
         return "Name the columns of the labels and of the scores."
     return _EXAMPLES[kind].advice
@@ -106,7 +106,7 @@ def is_table(data: ColumnOrFrame | None) -> TypeIs[Frame]:
 
 
 def check_table(data: ColumnOrFrame | None, name: str) -> Frame:
-    """Pass on a frame, or a mapping of columns; stop at anything else."""
+    """Return a frame, or a mapping of columns; raise an error for anything else."""
     if is_table(data):
         return data
 
@@ -138,7 +138,7 @@ def count_rows(
     request: CountRequest,
     design: Mapping[str, Any],
 ) -> Any:
-    """Count a table, or arrays, and state the sampling design of the cases."""
+    """Return the counts of a table, or of arrays, with the sampling design."""
     _options.choice(request.missing_scores, MISSING, "missing_scores")
     if _names_columns(data, scores, request):
         counts = _count_table(data, scores, request)
@@ -167,7 +167,7 @@ def _names_columns(
 def _count_arrays(
     labels: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
 ) -> Any:
-    """Count arrays of labels and scores."""
+    """Return the counts of arrays of labels and scores."""
     if request.label is not None or request.score is not None:
         arrays = _EXAMPLES[request.kind].arrays
         raise InputError(
@@ -240,7 +240,10 @@ def _verdicts_or_scores(
 def _check_scores_of_engine(
     scores: Mapping[str, Array], request: CountRequest, cases_of_rows: Ints
 ) -> None:
-    """Stop at scores that are not finite: rows of an engine are no rows of the user."""
+    """Raise an error for scores that are not finite, which counts cases.
+
+    Rows of the engine's group-by are not rows of the user's table.
+    """
     keeps_missing = request.is_panel or request.missing_scores == "drop"
     for name, score in scores.items():
         if score.dtype.kind == "f":
@@ -255,9 +258,9 @@ def _check_scores_of_engine(
 def _count_on_device(
     labels: ColumnOrFrame | None, columns: Mapping[str, Any], request: CountRequest
 ) -> Any:
-    """Count scores where they are, on a device."""
-    others = (request.count, request.weight, request.cluster, request.by)
-    if any(values is not None for values in others):
+    """Return the counts of scores on a device, made there."""
+    other_columns = (request.count, request.weight, request.cluster, request.by)
+    if any(values is not None for values in other_columns):
         raise InputError(
             "count, weight, cluster and by are for arrays on the host. Count each "
             "group of a device array by itself, and add the tallies; copy weighted or "
@@ -278,7 +281,7 @@ def _count_on_device(
 def _count_table(
     data: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
 ) -> Any:
-    """Count columns of a frame or a mapping, by the engine of a lazy frame."""
+    """Return the counts of a frame or a mapping; of a lazy frame, by its engine."""
     table: Frame = without_total_row(check_table(data, request.kind), request.label)
     names = engines.column_names(table)
     by, group_columns = _columns_of_groups(request.by, names)
@@ -306,8 +309,8 @@ def _count_table(
 
     if not isinstance(table, Mapping):
         table = engines.open_frame(table)
-        by_itself = not request.is_panel and complete and not group_columns
-        if by_itself and engines.is_lazy(table):
+        engine_may_count = not request.is_panel and complete and not group_columns
+        if engine_may_count and engines.is_lazy(table):
             counts = _count_by_engine(table, roles, request)
             if counts is not None:
                 return counts
@@ -392,7 +395,7 @@ def _check_score_names(
     label: str | None,
     request: CountRequest,
 ) -> None:
-    """Stop where no score is named, one is named twice, or one is the label."""
+    """Raise an error if no score is named, one is named twice, or one is the label."""
     if not score_names or score_names.get("score", "") is None:
         raise InputError(
             unnamed_columns(request.kind, data),
@@ -433,7 +436,7 @@ def _several_columns_of_groups(by: Column | None, names: Sequence[str]) -> list[
 def _count_by_engine(
     lazy: nw.LazyFrame[Any], roles: Mapping[str, object], request: CountRequest
 ) -> Any:
-    """Count bins in the engine, or a stream of its rows; None where neither can be."""
+    """Return counts of bins, or of a stream of rows; None where neither is possible."""
     column_of_role = engines.columns_of_roles(lazy, roles)
     positive, clean = _clean_labels(lazy, column_of_role, request.positive)
     if not clean:

@@ -80,7 +80,7 @@ def _rows_of(book: Any, sheet: str) -> list[list[Any]]:
 
 
 def _without_titles(rows: list[list[Any]]) -> list[list[Any]]:
-    """Leave out the rows above the header, which have one cell as a title has."""
+    """Return the rows from the header on, without titles, which have one cell."""
     header = 0
     for row in rows:
         if sum(cell != "" for cell in row) > 1:

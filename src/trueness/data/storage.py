@@ -72,7 +72,7 @@ def count_columns_of(names: Iterable[str]) -> dict[str, str]:
 
 
 def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
-    """Make a tally of rows in any order: bins that overlap are joined."""
+    """Return a tally of rows in any order; bins that overlap are merged."""
     refused = columns.get("refused", np.zeros(0, np.int64))
     if lost := int(_whole(refused, "refused").sum()):
         raise InputError(
@@ -407,7 +407,7 @@ def _exact(values: list[Any]) -> Array:
 
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
-    """Make the tally again whose ``named_columns`` these are."""
+    """Return the tally whose ``named_columns`` these are."""
     return tally_of_counts(columns).with_design(**_design_of_file(about))
 
 
@@ -530,7 +530,7 @@ def _longest_texts(table: Any) -> int:
 
 
 def _not_swollen(path: Path, size: int) -> None:
-    """Stop before a small file takes all memory: the same value may stand often."""
+    """Raise an error before a small file of one repeated value takes all memory."""
     if size > max(_LARGE, _SWOLLEN * path.stat().st_size):
         raise InputError(
             f"{path} unpacks to {size >> 20:,} MB, more than {_SWOLLEN} times its "

@@ -328,7 +328,7 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
 
 
 def decoded(file: str) -> str:
-    """Give the text of a file that is not compressed, without marks of its encoding."""
+    """Return the text of an uncompressed file, without the mark of its encoding."""
     raw = Path(file).read_bytes()
     return raw.decode(_encoding_of(raw, file), "replace").lstrip("\ufeff")
 
@@ -353,7 +353,7 @@ def _unpacked(file: str, max_bytes: int) -> bytes | None:
 
 
 def _stop_at_odd_line(files: Sequence[str], cause: Exception | None = None) -> None:
-    """Stop at a line that has more fields than the first one and most others."""
+    """Raise an error for a line with more fields than the first and most others."""
     for file in files:
         if not os.path.isfile(file):
             continue
@@ -402,7 +402,7 @@ def _longer_line(text: str, separator: str) -> OddLine | None:
 
 
 def _only_table(text: str) -> str:
-    """Leave out what is no line of the table: above it, below it, and NUL signs."""
+    """Return the text of the table, without lines above and below it and NUL signs."""
     if "\0" in text:
         tell([f"{counted(text.count(chr(0)), 'NUL sign')} left out."])
         text = text.replace("\0", "")
@@ -426,7 +426,7 @@ def _only_table(text: str) -> str:
 
 
 def _without_last_lines(text: str, separator: str) -> str:
-    """Leave out the lines at the end that have no separator: notes below the table."""
+    """Return the text without last lines that have no separator, such as notes."""
     end = len(text)
     while end:
         line_feed = text.rfind("\n", 0, end - 1)
@@ -480,7 +480,7 @@ def _without_repeated_header(text: str) -> str:
 
 
 def _with_one_header(text: str) -> str:
-    """Leave out a second line of names or units, or a line of titles above the names.
+    """Return the text with one header, without a second one or a line of titles above.
 
     The second line is no case where it has words, in columns in which all of the next
     lines have a number.
@@ -573,7 +573,7 @@ def _is_number(field: str) -> bool:
 def _without_empty_rows_and_totals(
     rows: DuckDBPyRelation, files: Sequence[str]
 ) -> DuckDBPyRelation:
-    """Leave out rows that are no cases: empty ones, and totals."""
+    """Return rows without empty ones and totals, which are no cases."""
     sizes = [os.path.getsize(file) for file in files if os.path.isfile(file)]
     if len(sizes) < len(files) or sum(sizes) > _MAX_BYTES_LOOKED_AT:
         return rows

@@ -17,7 +17,7 @@ from trueness.data.engines import is_lazy, open_frame, with_text_names
 
 
 def without_total_row(data: Any, label: str | None = None) -> Any:
-    """Leave out the last row where a word in it says that it is a total.
+    """Return data without the last row, where a word in it says that it is a total.
 
     A total in the column of the labels is read with the labels.
     """
@@ -38,7 +38,7 @@ def without_total_row(data: Any, label: str | None = None) -> Any:
 
 
 def _mapping_without_total(data: Mapping[Any, Any], label: str | None) -> Any:
-    """Leave out a total in the last place of columns of the same length."""
+    """Return columns of one length without a total in their last row."""
     if not data or any(np.ndim(column) != 1 for column in data.values()):
         return data
 

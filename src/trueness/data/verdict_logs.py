@@ -20,7 +20,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.files import as_written
 from trueness._core.numbers import counted
 from trueness._core.records import native_frame
-from trueness.data.files import meant_by
+from trueness.data.files import files_of_place
 from trueness.data.log_formats import ENDINGS, FORMATS, TASK, LoggedAnswer, log_format
 
 ITEM, SYSTEM, CLUSTER = "item", "system", "cluster"
@@ -84,7 +84,7 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
     not name it.
     """
     place = os.fspath(_options.file_path(path, "read_verdicts"))
-    files = meant_by(place)
+    files = files_of_place(place)
     if os.path.isdir(place):
         files = [file for file in files if Path(file).suffix in ENDINGS]
     if not files:
@@ -111,12 +111,12 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
 
 def is_log(place: str) -> bool:
     """Return whether this is a known log, or a folder or a pattern with one in it."""
-    return any(log_format(file) is not None for file in meant_by(place))
+    return any(log_format(file) is not None for file in files_of_place(place))
 
 
 def refuse_log(place: str, analysis: str) -> None:
     """Raise an error for a log, where an analysis needs labels and scores."""
-    files = meant_by(place) if "://" not in place else []
+    files = files_of_place(place) if "://" not in place else []
     formats = [name for name in map(log_format, files) if name is not None]
     if formats:
         raise InputError(
@@ -127,7 +127,7 @@ def refuse_log(place: str, analysis: str) -> None:
 
 
 def _with_distinct_items(answers: list[LoggedAnswer]) -> list[LoggedAnswer]:
-    """Put the task before items of several, each of which counts from the start."""
+    """Return answers whose items include the task, where there are several tasks."""
     tasks = {answer.notes.get(TASK) for answer in answers}
     if len(tasks) < 2:
         return answers
@@ -141,7 +141,7 @@ def _with_distinct_items(answers: list[LoggedAnswer]) -> list[LoggedAnswer]:
 def _verdict_log(
     format_name: str, answers: Sequence[LoggedAnswer], source: str
 ) -> VerdictLog:
-    """Put answers under one another; what one of them lacks is missing."""
+    """Return the log of these answers, one a row; what one of them lacks is missing."""
     judges = _names_in_order([answer.verdicts for answer in answers])
     if not judges:
         raise NotEnoughCases(

@@ -102,7 +102,7 @@ class StatedClaim:
 @final
 @dataclass(frozen=True)
 class Privacy:
-    """What was hidden: at least k cases of each class in a bin, and the exceptions.
+    """Rule by which counts are hidden: k cases of each class in a bin, and exceptions.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.imports import required
 from trueness.counts.values import Tally
 from trueness.data.engines import CONNECTIONS
-from trueness.data.files import meant_by
+from trueness.data.files import files_of_place
 from trueness.declarations.reading import read_declaration
 from trueness.declarations.records import Declaration
 
@@ -25,7 +25,7 @@ def declared_counts(places: Sequence[str], column: str | None = None) -> Any:
 
     ``column`` asks for the counts of its groups: ``declaration.html::site``.
     """
-    files = [file for place in places for file in meant_by(place)]
+    files = [file for place in places for file in files_of_place(place)]
     tables = []
     for file in files:
         declaration = read_declaration(file)

@@ -498,18 +498,18 @@ class _Shown(HTMLParser):
         return parser.parts
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep a tag with its attributes."""
+        """Add a tag with its attributes."""
         attributes = sorted(f"{name}={value or ''}" for name, value in attrs)
         self.parts.append(f"<{' '.join([tag, *attributes])}>")
         self._in_block = tag == "script" and ("id", BLOCK) in attrs
 
     def handle_endtag(self, tag: str) -> None:
-        """Keep the end of a tag."""
+        """Add the end of a tag."""
         self.parts.append(f"</{tag}>")
         self._in_block = False
 
     def handle_data(self, data: str) -> None:
-        """Keep a text."""
+        """Add a text."""
         text = " ".join(data.split())
         if text and not self._in_block:
             self.parts.append(text)

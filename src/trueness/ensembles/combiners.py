@@ -120,7 +120,7 @@ class FiDEL(RankMap):
         return np.where(self.beta == 0, self.centre, self.centre + self.llr / slope)
 
     def only(self, names: Sequence[str]) -> FiDEL:
-        """Keep some of the classifiers, without fitting again.
+        """Return the combiner of some of the classifiers, without fitting again.
 
         The probability is then that of independent classifiers.
         """
@@ -351,7 +351,7 @@ def _auc_of_each(auc: Mapping[str, float], names: Sequence[str]) -> Floats:
 @final
 @register("wisdom-of-crowds")
 class WisdomOfCrowds(Map):
-    """How high does a case rank on average? See :func:`trueness.wisdom_of_crowds`."""
+    """Mean rank of a case over classifiers. See :func:`trueness.wisdom_of_crowds`."""
 
     names: tuple[str, ...]
     scores: tuple[Floats, ...]

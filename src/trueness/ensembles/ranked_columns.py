@@ -61,7 +61,7 @@ class RankedColumn:
 
     @property
     def group(self) -> Ints:
-        """Which entry of ``score`` does each row of ``order`` have?"""
+        """Return the entry of ``score`` of each row in ``order``."""
         if self._entry_of_row is None:
             return np.arange(self.order.size)
         return self._entry_of_row

@@ -98,7 +98,7 @@ def class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
 
 
 class RankMap(Map):
-    """What do the ranks of a case say together, as a log-likelihood ratio L?"""
+    """Log-likelihood ratio L of a case, from the ranks of its scores."""
 
     names: tuple[str, ...]
     auc: Floats

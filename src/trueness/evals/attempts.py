@@ -368,7 +368,7 @@ def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
 def _of_each_system(
     rate: Callable[Concatenate[Attempts, P], Estimate],
 ) -> Callable[Concatenate[Attempts | Mapping[str, Attempts], P], Any]:
-    """Make a rate of one system also accept a mapping from system to attempts."""
+    """Return a rate of one system that also takes a mapping from system to attempts."""
 
     @wraps(rate)
     def answer(

@@ -197,22 +197,22 @@ def average_precision(
     return replace(estimate, notes=(*estimate.notes, *notes_on_few))
 
 
-def _move_to_exact_value(of_bins: Estimate, value: float) -> Estimate:
-    """Put the exact value in the place of that of bins, and move the interval along."""
-    shift = value - of_bins.value
-    low = max(0.0, of_bins.low + shift)
-    high = min(1.0, of_bins.high + shift)
+def _move_to_exact_value(binned_estimate: Estimate, value: float) -> Estimate:
+    """Return an estimate of bins with the exact value, its interval moved along."""
+    shift = value - binned_estimate.value
+    low = max(0.0, binned_estimate.low + shift)
+    high = min(1.0, binned_estimate.high + shift)
     note = (
         "The value is exact; the width of its interval is that of "
         f"{PRECISION_BINS:,} bins."
     )
 
     return replace(
-        of_bins,
+        binned_estimate,
         value=value,
         low=min(low, value),
         high=max(high, value),
-        notes=(*of_bins.notes, note),
+        notes=(*binned_estimate.notes, note),
     )
 
 
@@ -268,8 +268,8 @@ def _proper_score(
 
     def parts() -> ScoreParts:
         bins = data.bin(LOSS_BINS)
-        of_bins = answer_with_bounds(analysis_on_host, (bins,), options)
-        of_parts: ScoreParts = of_bins.parts
+        binned_estimate = answer_with_bounds(analysis_on_host, (bins,), options)
+        of_parts: ScoreParts = binned_estimate.parts
         return of_parts
 
     return ProperScore(

@@ -50,7 +50,7 @@ ANSWER_ON_DEVICE: HigherFunction[Callable[..., Any]] = HigherFunction(
 
 
 class DeviceLabels(NamedTuple):
-    """Which cases are positive, and which have a label (None: all)."""
+    """Masks of the positive cases, and of those with a label (None: all)."""
 
     positive: Tensor
     known: Tensor | None
@@ -154,7 +154,7 @@ class DeviceTally:
         return self.counts[:2]
 
     def __repr__(self) -> str:
-        """Say what was counted, in one line."""
+        """Return the numbers of cases and scores, in one line."""
         return (
             f"DeviceTally: {self.n:,} cases ({self.n_neg:,} negative, {self.n_pos:,} "
             f"positive, {self.n_unknown:,} unknown), {self.kind} scores on "
@@ -190,7 +190,7 @@ class DeviceTally:
         )
 
     def __add__(self, other: DeviceTally) -> DeviceTally:
-        """Count the cases of both, which are on one device."""
+        """Return the counts of both, which are on one device."""
         if type(other) is not DeviceTally or other.kind != self.kind:
             raise InputError(
                 "A DeviceTally can be added to one with the same type of score, "
@@ -218,7 +218,7 @@ class DeviceTally:
         )
 
     def bin(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
-        """Count into at most so many bins, of which one begins at each of ``begin``.
+        """Return a tally in at most so many bins; one begins at each of ``begin``.
 
         None holds more than twice an equal part of all cases, unless they have one
         score; a score never stands in two bins. Only the bins are copied.
@@ -256,7 +256,7 @@ class DeviceTally:
         return places
 
     def _count_bins(self, starts: Ints) -> Tally:
-        """Count into bins that begin at these distinct scores, ascending."""
+        """Return a tally in bins that begin at these distinct scores, ascending."""
         last_rows = np.append(starts[1:], self.distinct_scores) - 1
         xp = self.library.xp
         at_start = xp.asarray(starts, device=self.keys.device)
@@ -316,7 +316,7 @@ def device_tally(
     positive: LabelValue = None,
     at_most: int | None = None,
 ) -> Tally | DeviceTally:
-    """Count labels and scores where they are; with ``at_most``, into bins."""
+    """Return the tally of labels and scores on a device; ``at_most`` makes bins."""
     library = library_of(y_score)
     if library is None:
         raise InputError(
@@ -336,7 +336,7 @@ def device_tally(
 
 
 def count_cases(library: Library, scores: Tensor, labels: DeviceLabels) -> DeviceTally:
-    """Count the cases of each class at each distinct score."""
+    """Return the cases of each class at each distinct score."""
     total = _count_block(library, scores, labels, 0)
     for start in range(SORTED_AT_ONCE, library.size(scores), SORTED_AT_ONCE):
         total = total + _count_block(library, scores, labels, start)
@@ -346,7 +346,7 @@ def count_cases(library: Library, scores: Tensor, labels: DeviceLabels) -> Devic
 def _count_block(
     library: Library, scores: Tensor, labels: DeviceLabels, start: int
 ) -> DeviceTally:
-    """Count the cases from a place on that are sorted at once."""
+    """Return the counts of one block of cases, which is sorted at once."""
     block = slice(start, start + SORTED_AT_ONCE)
     scores = scores[block]
     labels = DeviceLabels(
@@ -362,10 +362,12 @@ def _count_block(
     last_of_ties = _last_of_equal(library, runs.numbers)
 
     xp = library.xp
-    of_class = [
+    sizes_by_class = [
         runs.sizes * (runs.classes == label) for label in range(runs.number_of_classes)
     ]
-    running = [xp.cumulative_sum(sizes)[last_of_ties] for sizes in of_class]
+    running_counts = [
+        xp.cumulative_sum(sizes)[last_of_ties] for sizes in sizes_by_class
+    ]
 
     keys = runs.numbers[last_of_ties]
     if runs.offset:
@@ -375,7 +377,7 @@ def _count_block(
         library=library,
         kind=kind,
         keys=library.cast(keys, KEY_TYPES[kind]),
-        running_counts=xp.stack(running),
+        running_counts=xp.stack(running_counts),
     )
 
 

@@ -1,4 +1,4 @@
-r"""How do bets on a change update_evidence, and which values has no evidence ruled out?
+r"""How do bets on a change become evidence, and which values has it not ruled out?
 
 Fair bets on the numbers of a batch multiply their stake by :math:`L_t`, at most one on
 average while all is well; a unit is staked anew at each look. With an alarm at

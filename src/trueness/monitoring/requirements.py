@@ -50,7 +50,7 @@ class Bound(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Requirement:
-    """What must be true of the predictions, in the population that they come from?
+    """Bound that a measure of the predictions must meet, in their population.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ def _scores_of(sample: Column | Frame | Tally, name: str, score: str | None) -> 
 
 
 def _count_scores(sample: Any, score: str | None) -> Tally:
-    """Count a column of scores, or the one column of scores of a frame."""
+    """Return the tally of a column of scores, or of the one of a frame."""
     if not is_frame(sample):
         return tally(None, sample)
 

@@ -39,7 +39,7 @@ Factors = tuple[float, float]
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class TippingPoint(Answer):
-    """How wrong the map of expected labels may be before a claim changes its verdict.
+    """Error of the map of expected labels at which a claim changes its verdict.
 
     Attributes
     ----------

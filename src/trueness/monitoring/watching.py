@@ -431,7 +431,7 @@ class Watch:
         self._write_history(look.sums, name, math.exp(log_evidence))
 
     def _remember(self, look: BatchLook, name: str | None) -> None:
-        """Keep the gains of the latest looks, by which a change is located."""
+        """Add the gains of a look to the latest ones, by which a change is located."""
         recent = self._state["recent"]
         if self.alarm and len(recent) >= 2 * _MAX_RECENT:
             return

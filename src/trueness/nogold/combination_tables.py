@@ -75,7 +75,7 @@ class CombinationTable(Record):
         return CombinationTable(formula=formulas, names=self.names, **sorted_columns)
 
     def __repr__(self) -> str:
-        """Show the ten best by the product."""
+        """Return the ten best by the product, one in each line."""
         top = self if len(self.number) <= 10 else self.sorted(most=10)
         lines = [f"{len(self.number):,} combinations: number, formula, sens., spec."]
         for number, text, sens, spec in zip(

@@ -123,7 +123,7 @@ class Combination(Record):
         return self.gap == 0
 
     def __repr__(self) -> str:
-        """Say what it is, how good, and how sure that is."""
+        """Return the formula, its rates with their intervals, and what is assumed."""
         if self.rule != "expected":
             certainty = "most often"
         elif self.exact:
@@ -165,7 +165,7 @@ class Combination(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class CostRule(Record):
-    """Which patterns should be flagged, and what does that cost?
+    """Patterns of votes to flag, and what that costs.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ def best_combination(
 
 
 class _Contest(NamedTuple):
-    """Which combination is best in each of some draws?"""
+    """Best combination of each draw, and how often each of them wins."""
 
     objective: Criterion
     draws: Draws
@@ -276,7 +276,7 @@ class _Contest(NamedTuple):
 
 
 def _find_winners(objective: Criterion, draws: Draws) -> _Contest:
-    """Find the best combination of each draw, and the one that wins most often."""
+    """Return the best combination of each draw, and the one that wins most often."""
     best_sets = winners(objective, draws)
     # sets as bytes can be counted
     wins = Counter(best_set.tobytes() for best_set in best_sets)

@@ -35,7 +35,7 @@ _GROUPS = 20
 
 
 class Deviations(NamedTuple):
-    """How far expected labels are off: arrays (k, m) whose squares add up to variances.
+    """Deviations of expected labels: arrays (k, m) whose squares add up to variances.
 
     ``chances`` for cases that are given; ``positives`` and ``negatives`` are expected
     numbers at each row, where the cases are drawn too.
@@ -104,7 +104,7 @@ class ExpectedPanel(Record):
         return tally.with_design(unlabelled=labels)
 
     def __repr__(self) -> str:
-        """Say how many cases and classifiers there are, and what is assumed."""
+        """Return the numbers of cases and classifiers, and what is assumed."""
         line = (
             f"Expected labels of {self.panel.n_unknown:,} cases from "
             f"{len(self.names)} classifiers"

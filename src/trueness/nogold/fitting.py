@@ -226,7 +226,7 @@ def _summarize(
 
 
 def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
-    """Say in how many draws 'positive' means 'negative'."""
+    """Return a note if 'positive' means 'negative' in some draws."""
     youden = parameters["sensitivity"] + parameters["specificity"] - 1
     swapped = float(np.mean(youden.sum(axis=1) < 0))
     if swapped < SWAPPED_PROPORTION:
@@ -240,7 +240,7 @@ def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
 
 
 def _notes_on_constant_votes(patterns: Patterns) -> list[str]:
-    """Say which classifiers give the same vote to all cases."""
+    """Return a note on classifiers that give the same vote to all cases."""
     notes = []
     for name, column in zip(patterns.names, patterns.rows.T, strict=True):
         vote = only_value(column)
@@ -318,7 +318,7 @@ class FromLabels:
         )
 
     def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
-        """Draw all parameters, with their effective number of independent draws."""
+        """Return draws of all parameters, and their effective number."""
         patterns = self.patterns
         verdicts = center_verdicts(
             patterns.names,
@@ -384,7 +384,7 @@ def _fraction_of(proportions: Floats, these: Array, all_: Array) -> Floats:
 def _fit_by_labels(
     model: LatentModel, labelled: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
-    """Take rate and accuracies from the labels, with errors of any kind."""
+    """Return the posterior of rate and accuracies from labels; errors of any kind."""
     patterns = model.patterns
     from_labels = FromLabels(patterns, labelled)
     parameters, effective = from_labels.draws(rng)
@@ -419,7 +419,7 @@ def _fit_by_labels(
 
 
 def _notes_on_few_labels(patterns: Patterns) -> list[str]:
-    """Say which accuracy is poorly known, since few cases of its class have a label."""
+    """Return notes on accuracies with few labelled cases of their class."""
     positives, negatives = patterns.labels
     of_classes = (
         ("positive", "sensitivity", positives),
@@ -455,7 +455,7 @@ def _rate(post: LatentPosterior) -> str:
 def _note_on_shared_errors(
     shared: LatentPosterior, independent: LatentPosterior, log_bayes_factor: float
 ) -> str:
-    """Say what shared errors change, and which model the votes prefer."""
+    """Return what shared errors change, and which model the votes prefer."""
     name = shared.names[0]
     populations = shared.populations
     where = f" in {populations[0]}" if len(populations) > 1 else ""
@@ -478,7 +478,7 @@ def _note_on_shared_errors(
 
 
 def _evidence(log_bayes_factor: float) -> str:
-    """Say which model the votes prefer, and by how much."""
+    """Return a sentence on the model that the votes prefer, and by how much."""
     size = abs(log_bayes_factor)
     over = "more than " if size > LARGEST_SHOWN else ""
     factor = np.exp(min(size, LARGEST_SHOWN))

@@ -14,7 +14,7 @@ MAX_RANKED_TESTS = 8  # of which all patterns are tried; more are counted
 
 
 class Identification(NamedTuple):
-    """How many numbers can the table tell, are asked for, and can be known?"""
+    """Degrees of freedom of the table, parameters, and those that it determines."""
 
     degrees_of_freedom: int
     parameters: int
@@ -40,7 +40,7 @@ class TableDesign(NamedTuple):
 
 
 def identification(patterns: Patterns) -> Identification:
-    """Count degrees of freedom, parameters, and those that the data determine."""
+    """Return degrees of freedom, parameters, and those that the data determine."""
     populations = len(patterns.populations)
     tests = len(patterns.names)
     parameters = populations + 2 * tests

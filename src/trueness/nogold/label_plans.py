@@ -479,7 +479,7 @@ def _centered(values: Floats, proportion: Floats) -> Floats:
 
 
 def _as_one_verdict(population: _Population, judges: int) -> _Population:
-    """Take the number of yes for one verdict, and say so."""
+    """Return the number of yes as the one verdict, with a note on it."""
     note = (
         f"The plan treats the number of positive verdicts of all {judges:,} judges as "
         "one test. With few labels, fitting each judge widens the interval."
@@ -574,7 +574,7 @@ def _simulated_width(population: _Population, labels: int, level: float) -> floa
 def _simulated_study(
     population: _Population, labels: int, rng: np.random.Generator
 ) -> Verdicts:
-    """Draw verdicts of all cases, and the truth of those that get a label."""
+    """Return simulated verdicts of all cases, and the truth of those with a label."""
     labelled = rng.multinomial(labels, population.proportion)
     unlabelled = rng.multinomial(population.cases - labels, population.proportion)
     positive = rng.binomial(labelled, population.probability)

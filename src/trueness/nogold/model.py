@@ -37,7 +37,10 @@ PARAMETERS = ("prevalence", "sensitivity", "specificity")
 
 
 class Accuracies(NamedTuple):
-    """How the tests vote, at n points; what is near 1 has its distance from 1, too."""
+    """Sensitivities and specificities at n points, and one minus each of them.
+
+    Both are computed, since one minus a value near 1 would lose its digits.
+    """
 
     alpha: Floats  # (n, K), probability of a yes in positives
     not_alpha: Floats
@@ -206,7 +209,7 @@ class LatentModel:
         return natural
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
-        """Draw parameters from the prior: normal coordinates, by their weights."""
+        """Return coordinates of draws from the prior, chosen by their weights."""
         coordinates = rng.standard_normal((4 * n, self.dim))
         # the coordinates are normal: their weights make them draws from the prior
         weight = np.exp(self._log_prior(self._parameters(coordinates)))

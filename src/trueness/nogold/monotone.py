@@ -25,7 +25,7 @@ def is_monotone(chosen: Array) -> bool:
 
 
 def upward_closure(chosen: Array) -> Array:
-    """Add every pattern with more positive votes than one of the set."""
+    """Return the set with every pattern that has more positive votes than a member."""
     closed = chosen.copy()
     patterns = np.arange(chosen.size)
     for vote in _votes(chosen):
@@ -35,7 +35,7 @@ def upward_closure(chosen: Array) -> Array:
 
 
 def monotone_interior(chosen: Array) -> Array:
-    """Keep the patterns all of whose extensions are in the set."""
+    """Return the patterns all of whose extensions are in the set."""
     interior = chosen.copy()
     patterns = np.arange(chosen.size)
     for vote in _votes(chosen):

@@ -29,7 +29,7 @@ def effective_number(log_weight: Floats) -> float:
 
 
 def resample(log_weight: Floats, n_points: int, rng: Rng) -> Array:
-    """Choose points by their weights, systematically: least extra noise."""
+    """Return points chosen by their weights; systematic sampling adds least noise."""
     weight = np.exp(log_weight - log_weight.max())
     upper_ends = np.cumsum(weight) / weight.sum()
     # one random shift for all: stratified places from 0 to 1 (Kitagawa 1996)
@@ -39,7 +39,7 @@ def resample(log_weight: Floats, n_points: int, rng: Rng) -> Array:
 
 
 def truncate_weights(log_weight: Floats) -> Floats:
-    """Let no weight of N exceed root N times their mean (Ionides 2008)."""
+    """Return weights of N points, none above root N times their mean (Ionides 2008)."""
     n_points = log_weight.size
     log_mean = logsumexp(log_weight) - np.log(n_points)
     return np.asarray(np.minimum(log_weight, log_mean + np.log(n_points) / 2))
@@ -63,7 +63,7 @@ def temper(
     move: Callable[[State, float], State],
     rng: Rng,
 ) -> State:
-    """Move particles from a first distribution to the target.
+    """Return particles that were moved from a first distribution to the target.
 
     ``log_ratio`` is that of the target to the first distribution, which is multiplied
     by the ratio to the power t. As t rises from 0 to 1, no faster than enough particles

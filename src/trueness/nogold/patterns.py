@@ -46,7 +46,7 @@ class Cells(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Patterns:
-    """How many cases of each population showed each pattern of votes?"""
+    """Numbers of cases with each pattern of votes, in each population."""
 
     names: tuple[str, ...]
     populations: tuple[str, ...]
@@ -124,7 +124,7 @@ class Patterns:
 
 
 def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
-    """Count the patterns of one panel, or of each panel of a mapping."""
+    """Return the patterns of one panel, or of each panel of a mapping."""
     panels = _checked_panels(data if isinstance(data, Mapping) else {"": data})
     pooled: Panel = sum(panels.values())  # type: ignore[assignment]
     _check_disagreement(pooled)

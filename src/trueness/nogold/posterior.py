@@ -64,7 +64,7 @@ class PatternModel(Protocol):
 @final
 @dataclass(frozen=True, repr=False)
 class Ranking(Record):
-    """How likely is each classifier best, second, ...?
+    """Probability of each classifier to be best, second, and so on.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class LatentPosterior(Record):
         return Ranking(self.names, by, np.array(probability).T)
 
     def to_datatree(self) -> Any:
-        """Give the draws, log likelihood and data to ArviZ (extra ``bayes``).
+        """Return the draws, log likelihood and data for ArviZ (extra ``bayes``).
 
         There is one column for each pattern of votes, and its number of cases beside.
         """

@@ -123,7 +123,7 @@ class Rate(Record):
         return plan_next(self._panel, self.high - self.low, labels)
 
     def __repr__(self) -> str:
-        """Say the rate, the raw proportions of yes, and what must be known."""
+        """Return the rate, the raw proportions of yes, the judges and the notes."""
         lines = [
             f"Rate: {self._rate_in_words()}, {self.labels:,} labels of "
             f"{self.cases:,} cases"
@@ -340,7 +340,7 @@ def _raw_proportions(panel: Panel) -> dict[str, float]:
 
 
 def _notes_on_clusters(panel: Panel, design_effect: float) -> list[str]:
-    """Say for how many independent cases the cases of clusters count."""
+    """Return a note on how many independent cases the clusters are worth."""
     clusters = panel.clusters
     if clusters is None or clusters.number == panel.n:
         return []
@@ -354,7 +354,7 @@ def _notes_on_clusters(panel: Panel, design_effect: float) -> list[str]:
 
 
 def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
-    """Say whether the labelled cases can have been chosen as was stated."""
+    """Return a note if the labelled cases were hardly chosen as was stated."""
     verdicts = _verdicts.verdicts_of(panel)
     if labelled == "random":
         p_value = _verdicts.random_p_value(verdicts)
@@ -379,7 +379,7 @@ def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
 
 
 def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
-    """Name judges that repeat another, always say the same, or are turned round."""
+    """Return notes on judges that repeat another, never vary, or are reversed."""
     notes = []
     counted = _verdicts.distinct(panel.rows)
     copies = [name for k, name in enumerate(panel.names) if k not in counted]
@@ -408,7 +408,7 @@ def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
 
 
 def _notes_on_numbers_of_labels(panel: Panel, labelled: str) -> list[str]:
-    """Say where labels are too few, or missing for a combination of verdicts."""
+    """Return notes where labels are too few, or missing for a pattern of verdicts."""
     notes = []
     for label, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
         if count < FEW_LABELS:
@@ -431,7 +431,7 @@ def _notes_on_numbers_of_labels(panel: Panel, labelled: str) -> list[str]:
 
 
 def _note_on_few_labels(label: str, count: int) -> str:
-    """Say that few cases of a class, or none, were labelled."""
+    """Return the note on a class of which few cases, or none, were labelled."""
     how_many = f"Only {count} of" if count else "None of"
     verb = "is" if count < 2 else "are"
     knowledge = "poorly known" if count else "unknown"

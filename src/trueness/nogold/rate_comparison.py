@@ -51,7 +51,7 @@ DIFFERENT_ITEMS = (
 @final
 @dataclass(frozen=True, repr=False)
 class RateComparison(Record):
-    """Which system has the higher true rate? One entry per pair.
+    """Differences of the true rates of systems, one entry per pair.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def compare_prevalence(
 
 
 class _Items(NamedTuple):
-    """Which item does each row of a panel answer, and what was said of it?"""
+    """Items that the rows of a panel answer, and the verdicts on them."""
 
     number: Floats  # (n,), the item of each row
     pattern: Array  # (n,), its row in a panel of the judges alone
@@ -287,7 +287,7 @@ def _correlation_of_rates(
 
 
 def _note_on_pairs(items: Mapping[str, _Items], correlation: Floats) -> str:
-    """Say how many items were paired, and how much that helps."""
+    """Return a note on how many items were paired, and how much that helps."""
     paired = len(_items_of_all(items))
     n_items = _items_of_any(items).size
     mean = float(correlation[np.triu_indices(len(correlation), 1)].mean())
@@ -300,7 +300,7 @@ def _note_on_pairs(items: Mapping[str, _Items], correlation: Floats) -> str:
 def _couple_draws(
     draws: Mapping[str, Floats], correlation: Floats, rng: Rng
 ) -> dict[str, Floats]:
-    """Put the draws of each rate into an order in which they correlate by this much.
+    """Return the draws of each rate, reordered so that they have this correlation.
 
     The order is that of normal numbers with the same correlation (Iman, Conover 1982).
     """

@@ -39,7 +39,7 @@ class Peaks(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """Which coordinates are held, and which are free to climb?"""
+    """Coordinates that are held fixed, and those that are free in a maximisation."""
 
     held: Array
     free: Array
@@ -96,7 +96,7 @@ def ridge_mixture(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
 def _walk(
     model: LatentModel, peaks: Peaks, coordinates: Coordinates, t: float, rng: Rng
 ) -> Peaks:
-    """Take a Metropolis step in what is held; the accuracies follow."""
+    """Return peaks after a Metropolis step in the held coordinates."""
     held, free = coordinates
     root = np.linalg.cholesky(regular_covariance(peaks.place[:, held]))
     step = rng.standard_normal((PARTICLES, held.size)) @ root.T

@@ -89,7 +89,7 @@ class Proposals(NamedTuple):
         return effective_number(truncate_weights(self.log_weight))
 
     def choose(self, n_points: int, rng: Rng) -> Array:
-        """Choose points by their truncated weights."""
+        """Return the numbers of points that are chosen by their truncated weights."""
         return resample(truncate_weights(self.log_weight), n_points, rng)
 
 
@@ -196,7 +196,7 @@ def _learn_from_pool(
 def _propose(
     model: LatentModel, mixture: Mixture, n_points: int, rng: Rng
 ) -> Proposals:
-    """Draw points of the mixture; weights are target over proposal density."""
+    """Return points of the mixture; weights are target over proposal density."""
     point = draw_from_mixture(mixture, n_points, rng)
     return Proposals(point, _log_weight(model, mixture, point))
 
@@ -240,7 +240,7 @@ def _polish(
     max_steps: int,
     rng: Rng,
 ) -> PolishedDraws:
-    """Let rows take Metropolis steps until the effective draws are enough.
+    """Return rows after Metropolis steps, enough of them for the effective draws.
 
     Those of shared errors take some in any case: their weights are the less reliable.
     """

@@ -82,7 +82,7 @@ class ScoreLabelPlan(Record):
         return int(self.labels.sum())
 
     def draw(self, score: Any, *, rng: Seed = 0) -> DrawnCases:
-        """Draw the cases to label: at random within each band.
+        """Return the cases to label, at random within each band.
 
         ``score`` is the score of each case that has no label yet.
         """
@@ -172,7 +172,7 @@ def plan_by_score(
 ) -> ScoreLabelPlan:
     """Return how many cases of each band to label for one metric."""
     expected = _expected_labels(tally)
-    measured = _Measured(metric, threshold)
+    planned_metric = _PlannedMetric(metric, threshold)
     bands = _make_bands(expected, threshold)
     about_these_cases = expected.labels.target == THESE_CASES
 
@@ -180,9 +180,13 @@ def plan_by_score(
     # the map may be off as far as its error lets it: the largest plan is taken
     for shift in _shifts_of_map(expected, assurance):
         chances = np.asarray(expit(_log_odds(expected.chances) + shift))
-        claims = _claims(expected, chances, bands, measured)
+        band_variances = _band_variances(expected, chances, bands, planned_metric)
         plan = _Allocation(
-            bands, claims, assurance, level, include_drawing=not about_these_cases
+            bands,
+            band_variances,
+            assurance,
+            level,
+            include_drawing=not about_these_cases,
         )
 
         if labels is not None:
@@ -207,24 +211,24 @@ def plan_by_score(
         high=bands.high,
         cases=bands.sizes.astype(np.int64),
         labels=largest.labels.astype(np.int64),
-        value=float(measured(expected.expected).value),
+        value=float(planned_metric(expected.expected).value),
         half_width=largest.half_width,
         sample=sample,
         notes=(
             f"Labels are allocated for {metric} after Neyman, by the labels that the "
             "map expects.",
-            *_notes_on_half_width(expected, measured, assurance),
+            *_notes_on_half_width(expected, planned_metric, assurance),
         ),
     )
 
 
 def _notes_on_half_width(
-    expected: ExpectedCounts, measured: _Measured, assurance: float
+    expected: ExpectedCounts, planned_metric: _PlannedMetric, assurance: float
 ) -> tuple[str, ...]:
     """Return how surely the half-width is kept; with few flagged cases it is not."""
     unknown = np.asarray(expected.observed.unknown, np.float64)
-    flagged = float(unknown[expected.observed.score >= measured.threshold].sum())
-    if measured.metric is None or flagged >= _FEW_FLAGGED:
+    flagged = float(unknown[expected.observed.score >= planned_metric.threshold].sum())
+    if planned_metric.metric is None or flagged >= _FEW_FLAGGED:
         return (
             f"Draw the cases at random within each stratum; {percent(assurance)} of "
             "such samples reach this half-width if the map is right.",
@@ -233,8 +237,8 @@ def _notes_on_half_width(
     # the interval of a proportion of few cases depends on the positives among them
     return (
         f"Only {number_of(flagged)} of {number_of(float(unknown.sum()))} cases score "
-        f"{measured.threshold:g} or more, so the half-width varies between samples. Is "
-        "this the threshold in use?",
+        f"{planned_metric.threshold:g} or more, so the half-width varies between "
+        "samples. Is this the threshold in use?",
         "Draw the cases at random within each band.",
     )
 
@@ -254,7 +258,7 @@ def _expected_labels(tally: Tally) -> ExpectedCounts:
     return expect_labels(only_unknown)
 
 
-class _Measured:
+class _PlannedMetric:
     """A metric at a threshold, or the AUC, of expected counts."""
 
     def __init__(self, name: str, threshold: float) -> None:
@@ -314,17 +318,20 @@ def _make_bands(expected: ExpectedCounts, threshold: float) -> _Bands:
     )
 
 
-class _Claims(NamedTuple):
-    """What each band claims of the labels, and what a label shows there."""
+class _BandVariances(NamedTuple):
+    """Variances that labels of each band have to reduce, and the part of the cases."""
 
     sum_of_squares: Floats  # N times the sum of squared deviations within the band
     label_variance: Floats  # the sum of g (1 - g)
-    of_all_cases: float  # the variance if every case had a label
+    variance_of_cases: float  # the variance if every case had a label
 
 
-def _claims(
-    expected: ExpectedCounts, chances: Floats, bands: _Bands, measured: _Measured
-) -> _Claims:
+def _band_variances(
+    expected: ExpectedCounts,
+    chances: Floats,
+    bands: _Bands,
+    planned_metric: _PlannedMetric,
+) -> _BandVariances:
     """Return the variance within each band that labels have to find."""
     unknown = np.asarray(expected.observed.unknown, np.float64)
     positives = unknown * chances
@@ -333,7 +340,7 @@ def _claims(
     # expected cases have the weight 1: the squares of weights add up to their number
     expected_cases = tally_of_rows(expected.observed.score, *counts, *counts)
 
-    influence = measured(expected_cases).influence
+    influence = planned_metric(expected_cases).influence
     by_positive = np.asarray(influence.by_positive)
     by_negative = np.asarray(influence.by_negative)
 
@@ -347,10 +354,12 @@ def _claims(
     within = np.bincount(bands.of_row, unknown * (of_label + of_mean))
 
     labels_in_bands = np.bincount(bands.of_row, unknown * chances * (1 - chances))
-    return _Claims(
+    return _BandVariances(
         sum_of_squares=np.asarray(bands.sizes * within),
         label_variance=labels_in_bands.astype(np.float64),
-        of_all_cases=float(positives @ by_positive**2 + negatives @ by_negative**2),
+        variance_of_cases=float(
+            positives @ by_positive**2 + negatives @ by_negative**2
+        ),
     )
 
 
@@ -360,17 +369,19 @@ class _Allocation:
     def __init__(
         self,
         bands: _Bands,
-        claims: _Claims,
+        band_variances: _BandVariances,
         assurance: float,
         level: float,
         *,
         include_drawing: bool,
     ) -> None:
         self.sizes = bands.sizes
-        self.claims = claims
+        self.band_variances = band_variances
         self.quantile = float(ndtri((1 + level) / 2))
-        self.luck_quantile = float(ndtri(assurance))
-        self.fixed_variance = claims.of_all_cases if include_drawing else 0.0
+        self.assurance_quantile = float(ndtri(assurance))
+        self.fixed_variance = (
+            band_variances.variance_of_cases if include_drawing else 0.0
+        )
 
     def allocate(self, total: float) -> Array:
         """Return Neyman's allocation of so many labels, within what bands can take."""
@@ -378,33 +389,33 @@ class _Allocation:
         from scipy.optimize import brentq
 
         fewest = np.minimum(self.sizes, _FEWEST_LABELS)
-        wanted = round(min(max(total, fewest.sum()), self.sizes.sum()))
-        claim = np.sqrt(self.claims.sum_of_squares)
-        # a band without a claim takes labels last, once the others are full
-        claim = np.maximum(claim, 1e-9 * max(float(claim.max()), 1e-300))
+        number_of_labels = round(min(max(total, fewest.sum()), self.sizes.sum()))
+        deviation = np.sqrt(self.band_variances.sum_of_squares)
+        # a band without deviations takes labels last, once the others are full
+        deviation = np.maximum(deviation, 1e-9 * max(float(deviation.max()), 1e-300))
 
-        def excess(scale: float) -> float:
-            parts = np.clip(scale * claim, fewest, self.sizes)
-            return float(parts.sum() - wanted)
+        def excess_of_labels(scale: float) -> float:
+            parts = np.clip(scale * deviation, fewest, self.sizes)
+            return float(parts.sum() - number_of_labels)
 
         # the scale at which bounded parts add up to all labels
-        scale = brentq(excess, 0.0, float((self.sizes / claim).max()))
-        parts = np.clip(scale * claim, fewest, self.sizes)
-        return _round_to_total(parts, wanted)
+        scale = brentq(excess_of_labels, 0.0, float((self.sizes / deviation).max()))
+        parts = np.clip(scale * deviation, fewest, self.sizes)
+        return _round_to_total(parts, number_of_labels)
 
     def half_width(self, labels: Array) -> float:
-        """Return the half-width that is kept with the assurance."""
+        """Return the half-width that samples keep with the stated assurance."""
         # Neyman (1934): N^2 S^2 (1 / n - 1 / N) of each band
-        parts = self.claims.sum_of_squares * (1 / labels - 1 / self.sizes)
+        parts = self.band_variances.sum_of_squares * (1 / labels - 1 / self.sizes)
         variance = max(float(parts.sum()), 1e-300)
-        # a variance from few labels is itself uncertain: 1 / (n p) of its square
-        chance_of_luck = (
-            self.sizes / labels / np.maximum(self.claims.label_variance, 1e-9)
+        # a variance p (1 - p) from n labels has a relative error of about 1 / sqrt(n p)
+        squared_error_of_band = (
+            self.sizes / labels / np.maximum(self.band_variances.label_variance, 1e-9)
         )
-        luck = math.sqrt(float(parts**2 @ chance_of_luck)) / variance
-        unlucky = variance * math.exp(self.luck_quantile * luck)
+        relative_error = math.sqrt(float(parts**2 @ squared_error_of_band)) / variance
+        upper_variance = variance * math.exp(self.assurance_quantile * relative_error)
 
-        return self.quantile * math.sqrt(unlucky + self.fixed_variance)
+        return self.quantile * math.sqrt(upper_variance + self.fixed_variance)
 
     def smallest(self, half_width: float) -> Array:
         """Return the fewest labels that keep the half-width."""
@@ -423,9 +434,9 @@ class _Allocation:
 def _round_to_total(parts: Floats, total: int) -> Array:
     """Return whole numbers with this sum: the largest fractions are rounded up."""
     # a hair above a whole number, by the error of the solver, is that number
-    whole = np.floor(parts + 1e-6)
-    lacking = max(total - int(whole.sum()), 0)
-    fraction = parts - whole
+    labels = np.floor(parts + 1e-6)
+    lacking = max(total - int(labels.sum()), 0)
+    fraction = parts - labels
     rounded_up = np.argsort(-fraction, kind="stable")[:lacking]
-    whole[rounded_up] += 1
-    return whole
+    labels[rounded_up] += 1
+    return labels

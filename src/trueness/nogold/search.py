@@ -106,7 +106,7 @@ def _prefixes(draws: Draws) -> Iterator[Prefixes]:
 
 
 def _sums_in_order(probability: Floats, order: Array) -> Floats:
-    """Add up probabilities in an order, from 0, (draws, patterns + 1)."""
+    """Return cumulative probabilities in an order, from 0: (draws, patterns + 1)."""
     sums = np.take_along_axis(probability, order, axis=1).cumsum(axis=1)
     return np.pad(sums, ((0, 0), (1, 0)))
 
@@ -150,7 +150,7 @@ def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
 
 
 def _winners_near_prefixes(criterion: Criterion, draws: Draws) -> Array:
-    """Take the best prefix in each draw, or the best set around it (concave)."""
+    """Return the best prefix in each draw, or the best set around it (concave)."""
     patterns = draws.in_positives.shape[1]
     winner_sets = np.zeros(draws.in_positives.shape, dtype=bool)
     for prefixes in _prefixes(draws):

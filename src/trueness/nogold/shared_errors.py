@@ -31,7 +31,7 @@ MISSING = 2  # the code of a missing vote, after 0 and 1
 
 
 class HalfPatterns(NamedTuple):
-    """What some of the tests voted: each combination once, and which a pattern has."""
+    """Votes of some of the tests: distinct combinations, and that of each pattern."""
 
     votes: Array  # (h, tests) of 0, 1 and MISSING, sorted
     of_pattern: Array  # (m,), a row of ``votes`` for each pattern
@@ -159,7 +159,7 @@ def _votes_one_by_one(yes: Floats, votes: Array) -> Floats:
 
 
 def _votes_from_table(yes: Floats, votes: Array, symbols: int) -> Floats:
-    """Make the table of all possible votes, a test at a time, and look these up.
+    """Return probabilities of votes, from a table of all votes made test by test.
 
     The table grows by a probability and what is left of it to 1.
     """

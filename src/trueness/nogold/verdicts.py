@@ -78,7 +78,7 @@ def panel_of_verdicts(data: Tally | Panel) -> Panel:
 
 
 def verdicts_of(panel: Panel, effect: float = 1.0) -> Verdicts:
-    """Take the counts of a panel, over a design effect."""
+    """Return the verdicts of a panel, with counts divided by a design effect."""
     return center_verdicts(
         panel.names,
         panel.rows,
@@ -91,7 +91,7 @@ def verdicts_of(panel: Panel, effect: float = 1.0) -> Verdicts:
 def center_verdicts(
     names: Sequence[str], rows: Floats, *, pos: Floats, neg: Floats, unknown: Floats
 ) -> Verdicts:
-    """Put verdicts at their mean, a missing one there; standardise grades."""
+    """Return centred verdicts, 0 for a missing one; grades are also standardised."""
     is_seen = ~np.isnan(rows)
     gives_grades = graded(rows)
     judges = distinct(rows)
@@ -266,7 +266,7 @@ def draws_by_truth(verdicts: Verdicts, rng: Rng) -> Floats:
 
 
 def _draw_proportion_of_yes(counts: Floats, yes: Array, rng: Rng) -> Floats:
-    """Draw from the posterior of a proportion, with the prior of Jeffreys."""
+    """Return draws of a proportion from its posterior, with the prior of Jeffreys."""
     return rng.beta(counts[yes].sum() + 0.5, counts[~yes].sum() + 0.5, DRAWS)
 
 

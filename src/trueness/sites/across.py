@@ -67,7 +67,7 @@ _KINDS = (Tally, Panel, Attempts, Estimate)
 @final
 @dataclass(frozen=True, repr=False)
 class AcrossSites(Record):
-    """Does a measure hold at every site, and what will it be at the next one?
+    """Mean of a measure over sites, its differences between them, and the next site.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class OfSites(Protocol[R_co]):
 
 
 def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
-    """Make an analysis of a mapping from site to counts accept data with ``site=``."""
+    """Return an analysis of a mapping from site to counts that also takes ``site=``."""
     of_groups: Any = of_counts(analysis)
 
     @wraps(of_groups)

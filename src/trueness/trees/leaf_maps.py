@@ -74,7 +74,7 @@ class LeafMap(Map):
         return self._look_up(node, self.confidence, 0.5)
 
     def __repr__(self) -> str:
-        """Say how many leaves there are, and what others get."""
+        """Return the number of leaves, and the probability of any other node."""
         return (
             f"LeafMap: {len(self.node):,} leaves by {self.method}; a leaf that was "
             f"never seen gets {self.default:.4g}"
