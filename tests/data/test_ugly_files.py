@@ -165,6 +165,15 @@ def test_outputs_of_programs_are_read(case, tmp_path):
     assert scores_of(finding) == pytest.approx(expected, abs=2e-3)
 
 
+def test_a_case_below_a_repeated_header_counts_though_it_equals_the_first(tmp_path):
+    header, first_case, *_ = csv(y=Y, p=P).splitlines()
+    content = f"{csv(y=Y, p=P)}{header}\n{first_case}\n"
+
+    finding = evaluate(tmp_path, "a.csv", content)
+
+    assert str(finding).startswith(f"{CASES + 1:,} cases:")
+
+
 POSITIVE = np.where(Y, "POSITIVE", "NEGATIVE")
 REFUSED = {
     "confidence in the predicted class": (

@@ -463,12 +463,15 @@ def _without_repeated_header(text: str) -> str:
 
     first, *others = text.splitlines(keepends=True)
     second = others[0].strip() if others else ""
+    # a line with numbers is a case, and not one of units
+    second_has_units = not any(map(_is_number, _ANY_SEPARATOR.split(second)))
     rows = []
     numbers: list[int] = []
     for number, line in enumerate(others, 2):
         is_header = line.rstrip("\r\n") == header
         follows_header = bool(numbers) and numbers[-1] == number - 1
-        if is_header or (follows_header and number > 3 and line.strip() == second):
+        repeats_units = second_has_units and number > 3 and line.strip() == second
+        if is_header or (follows_header and repeats_units):
             numbers.append(number)
         else:
             rows.append(line)
