@@ -21,6 +21,19 @@ def test_p_values_are_those_of_r():
     assert tests.rate_high[2] == pytest.approx(0.03948435864548)
 
 
+def test_the_interval_of_a_grade_holds_its_rate():
+    # Brown, Cai, DasGupta (2001): to the end of the scale without a case of a kind
+    tests = trueness.calibration.jeffreys_test(
+        trueness.Tally([0.9, 0.02], pos=[12, 0], neg=[0, 150])
+    )
+
+    assert tests.rate.tolist() == [1, 0]
+    assert (tests.rate_high[0], tests.rate_low[1]) == (1, 0)
+    # qbeta(c(.025, .975), c(12.5, .5), c(.5, 150.5))
+    assert tests.rate_low[0] == pytest.approx(0.8146941, abs=1e-7)
+    assert tests.rate_high[1] == pytest.approx(0.01657939, abs=1e-8)
+
+
 def test_portfolio_is_one_grade_with_the_mean_pd():
     mean_pd = (0.05 * 120 + 0.02 * 150 + 0.01 * 200) / 470
 

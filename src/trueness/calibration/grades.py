@@ -70,7 +70,7 @@ def jeffreys_test(data: Tally, *, level: float = 0.95) -> GradeTests:
     References
     ----------
     European Central Bank (2019), "Instructions for reporting the validation results of
-    internal models"
+    internal models". Brown, Cai, DasGupta (2001), doi:10.1214/ss/1009213286 (interval)
 
     Examples
     --------
@@ -94,15 +94,17 @@ def jeffreys_test(data: Tally, *, level: float = 0.95) -> GradeTests:
     mean_pd = float(grades.score @ cases) / grades.n
     portfolio = betainc(grades.n_pos + _PRIOR, grades.n_neg + _PRIOR, mean_pd)
     tail = (1 - level) / 2
+    low = _floats(betaincinv(posterior_positives, posterior_negatives, tail))
+    high = _floats(betaincinv(posterior_positives, posterior_negatives, 1 - tail))
     return GradeTests(
         pd=grades.score,
         n=cases,
         n_pos=grades.pos,
         rate=grades.pos / cases,
-        rate_low=_floats(betaincinv(posterior_positives, posterior_negatives, tail)),
-        rate_high=_floats(
-            betaincinv(posterior_positives, posterior_negatives, 1 - tail)
-        ),
+        # Brown, Cai and DasGupta (2001): without a case of a kind, the interval ends
+        # where the scale does
+        rate_low=np.where(grades.pos > 0, low, 0.0),
+        rate_high=np.where(grades.neg > 0, high, 1.0),
         p_value=p_value,
         portfolio_p_value=float(portfolio),
         notes=notes,
