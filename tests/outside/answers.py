@@ -350,6 +350,37 @@ def _grades(positives: list[int], negatives: list[int]) -> Answers:
     }
 
 
+def _wins(wins: int, losses: int, ties: int) -> Answers:
+    verdicts = ["A"] * wins + ["B"] * losses + ["tie"] * ties
+    pair = trueness.head_to_head("A", "B", verdicts).pairs[0]
+    return {"p_value": pair.p_value, "win_rate": pair.win_rate.value}
+
+
+def _jeffreys(defaults: int, others: int, pd: float) -> Answers:
+    """A grade with its probability of default."""
+    grade = Tally([pd], pos=[defaults], neg=[others])
+    test = trueness.calibration.jeffreys_test(grade)
+    return {
+        "p_value": float(test.p_value[0]),
+        "low": float(test.rate_low[0]),
+        "high": float(test.rate_high[0]),
+    }
+
+
+def _horizon(time: Any, event: Any, score: Any, horizon: float) -> Answers:
+    """Labels and weights at a time horizon, with censored follow-up."""
+    found = trueness.at_horizon(time, event, horizon)
+    data = (found.label, score)
+    return {
+        "auc": trueness.auc(*data, weight=found.weight).value,
+        "brier": trueness.brier(*data, weight=found.weight).value,
+    }
+
+
+def _multiclass_auc(label: Any, scores: Any, **options: Any) -> Answers:
+    return _estimate(trueness.multiclass_auc(label, np.transpose(scores), **options))
+
+
 def _latent_class(votes: list[list[int]], cases: list[int]) -> Answers:
     """Tests without a truth, with independent errors."""
     names = [str(number) for number in range(1, 1 + len(votes[0]))]
@@ -393,10 +424,13 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "fairness": _fairness,
     "grades": _grades,
     "groups": _groups,
+    "horizon": _horizon,
+    "jeffreys": _jeffreys,
     "judged": _judged,
     "latent_class": _latent_class,
     "log_loss": _log_loss,
     "metric": _metric,
+    "multiclass_auc": _multiclass_auc,
     "nagelkerke": _nagelkerke,
     "partial_auc": _partial_auc,
     "partly_verified": _partly_verified,
@@ -411,6 +445,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "table": _table,
     "two_groups": _two_groups,
     "two_raters": _two_raters,
+    "wins": _wins,
 }
 
 
@@ -424,6 +459,8 @@ def fill_in(inputs: Any, data: dict[str, Any]) -> Any:
     """Put columns in place of their names."""
     if isinstance(inputs, dict):
         return {key: fill_in(value, data) for key, value in inputs.items()}
+    if isinstance(inputs, list):
+        return [fill_in(value, data) for value in inputs]
     if isinstance(inputs, str) and inputs.startswith("$"):
         return data[inputs[1:]]
     return inputs

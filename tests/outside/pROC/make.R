@@ -60,9 +60,20 @@ for (pair in list(markers[1:2], markers[c(1, 3)], markers[2:3])) {
   add("compare_auc.statistic", inputs, test$statistic)
   add("compare_auc.p_value", inputs, test$p.value)
 }
+# several classes: Hand and Till's mean over pairs of classes
+i <- 1:120
+data$class <- (i * 7) %% 4
+for (k in 0:2) {
+  data[[paste0("of_", k)]] <- round(0.2 + (data$class == k) / 7 + ((i * (11 + 2 * k)) %% 23) / 40, 3)
+}
+data$of_3 <- 3 - data$of_0 - data$of_1 - data$of_2
+scores <- cbind("0" = data$of_0, "1" = data$of_1, "2" = data$of_2, "3" = data$of_3)
+theirs <- multiclass.roc(data$class, scores, quiet = TRUE)
+columns <- list("$of_0", "$of_1", "$of_2", "$of_3")
+add("multiclass_auc.value", list(label = "$class", scores = columns, average = "hand-till"), theirs$auc)
 write_vectors(
   "pROC", "Robin et al. (2011), doi:10.1186/1471-2105-12-77; its data aSAH",
-  "AUC, DeLong's interval, standard error, z and p; partial areas; coords; Youden's best",
+  "AUC, DeLong's interval, standard error, z and p; partial areas; coords; Youden's best; Hand and Till's AUC of classes",
   data,
   c("pROC puts thresholds between two scores; a threshold of Trueness is a score, and cases at it are positive.",
     "Our default interval of the AUC is Newcombe's, which stays inside 0 and 1; pROC's is method=\"delong\"."))

@@ -19,6 +19,20 @@ for (cells in list(c(20, 9, 2, 4), c(100, 15, 14, 60), c(50, 0, 7, 3), c(319, 78
   score <- mcnemar.test(matrix(cells, 2, byrow = TRUE), correct = FALSE)
   add("compare_verdicts.p_value", pairs, score$p.value)
 }
+# the sign test of head-to-head verdicts leaves out ties
+for (verdicts in list(c(8, 1, 2), c(30, 45, 11), c(5, 5, 0), c(0, 7, 3))) {
+  wins <- list(wins = verdicts[1], losses = verdicts[2], ties = verdicts[3])
+  add("wins.p_value", wins, binom.test(verdicts[1], sum(verdicts[1:2]))$p.value)
+  add("wins.win_rate", wins, (verdicts[1] + verdicts[3] / 2) / sum(verdicts))
+}
+# the Jeffreys test of a grade is the distribution function of a beta distribution
+for (grade in list(c(5, 95, 0.02), c(0, 40, 0.05), c(31, 1969, 0.012), c(3, 3, 0.9))) {
+  asked <- list(defaults = grade[1], others = grade[2], pd = grade[3])
+  shapes <- grade[1:2] + 0.5
+  add("jeffreys.p_value", asked, pbeta(grade[3], shapes[1], shapes[2]))
+  if (grade[1] > 0) add("jeffreys.low", asked, qbeta(0.025, shapes[1], shapes[2]))
+  add("jeffreys.high", asked, qbeta(0.975, shapes[1], shapes[2]))
+}
 # Wilson's interval is that of prop.test without correction
 for (right in list(c(9, 2), c(45, 5), c(30, 0), c(0, 12))) {
   for (level in c(0.9, 0.95, 0.99)) {
@@ -40,6 +54,6 @@ add("calibration_test.statistic", c(inputs, list(method = "cox")), saturated - d
 add("log_loss.value", inputs, saturated / (2 * length(i)))
 write_vectors(
   "stats", "R itself: wilcox.test, binom.test, prop.test, glm; data by formulas",
-  "AUC as Wilcoxon's statistic, McNemar's p-values, Wilson's interval, Cox's calibration line",
+  "AUC as Wilcoxon's statistic, McNemar's, sign and Jeffreys tests, Wilson's interval, Cox's calibration line",
   data,
   c("Our default p-value of paired proportions is that of Tango's score test; McNemar's exact one is method=\"mcnemar\"."))
