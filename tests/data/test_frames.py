@@ -249,3 +249,16 @@ def test_numbers_of_arrow_are_those_that_pandas_reads(values):
 
     np.testing.assert_array_equal(numbers, expected)
     assert numbers.dtype == expected.dtype
+
+
+def test_labels_are_expected_from_a_frame_of_labelled_cases():
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 2, 300)
+    reference = {"sick": label, "risk": rng.normal(label), "age": rng.random(300)}
+    today = {"risk": rng.normal(0.4, 1.1, 200)}
+
+    estimate = trueness.auc(today, unlabelled=reference)
+
+    counts = trueness.tally(reference, label="sick", score="risk")
+    expected = trueness.auc(None, today["risk"], unlabelled=counts)
+    assert estimate.value == expected.value

@@ -319,7 +319,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "multiclass_cost(y_true, scores, costs)": (*("cost_matrix", "multiclass_costs"),),
     "plan_auc(auc=0.8, half_width=0.05)": (
-        *("power_analysis", "power_roc_test", "sample_size", "power"),
+        *("power_analysis", "power_roc_test", "sample_size", "power", "plan"),
         *("sample_size_auc", "samplesize", "n_needed", "power_roc", "obuchowski_power"),
     ),
     "plan_rate(0.9, half_width=0.05)": (
@@ -429,6 +429,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "tally(None, y_score, unlabelled=map)": (
         *("cbpe", "dle", "nannyml", "performance_estimation", "unlabelled_performance"),
+        *("expected_performance", "estimate_performance", "without_labels"),
     ),
     "cross_validate(model, X, y)": (
         *("cv", "repeated_kfold", "cross_val_score", "kfold", "k_fold", "nested_cv"),

@@ -29,6 +29,7 @@ from trueness.data.column_roles import (
     Guess,
     count_column,
     find_columns,
+    find_label,
     has_no_label,
     label_of_some,
     names_of,
@@ -455,6 +456,11 @@ def _count_table(
 
         _refuse_long_table(name, takes, data, columns, keywords)
 
+    reference = keywords.get("unlabelled")
+    holds_columns = is_frame(reference) or isinstance(reference, Mapping)
+    if holds_columns and isinstance(score_columns, str):
+        keywords["unlabelled"] = _count_reference(reference, score_columns, keywords)
+
     if (
         takes == "panel"
         or scores is not None
@@ -469,6 +475,16 @@ def _count_table(
 
     counts = tally(data, score=score_columns, **keywords)
     return CountedArguments(counts, other_arguments, remarks, str(score_columns or ""))
+
+
+def _count_reference(reference: Any, score: str, keywords: Keywords) -> Any:
+    """Count the labelled cases to which the map of expected labels is fitted."""
+    label = keywords.get("label")
+    if label not in column_names(reference):
+        label = find_label(table_of(reference), {score})
+    return tally(
+        reference, score=score, label=label, positive=keywords.get("positive")
+    )
 
 
 def _with_coded_ratings(data: Any, raters: Sequence[str], keywords: Keywords) -> Any:

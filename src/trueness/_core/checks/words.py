@@ -60,7 +60,8 @@ def described(value: object) -> str:
     shows_its_place = type(value).__repr__ is object.__repr__ or callable(value)
     # thousands of digits are neither read nor, in newer Pythons, written
     is_huge = isinstance(value, int) and value.bit_length() > 200
-    if shows_its_place or is_huge:
+    is_frame = hasattr(value, "columns")
+    if shows_its_place or is_huge or is_frame:
         return f"{article} {kind}"
 
     readable = str(value) if isinstance(value, date) else plain(value)
