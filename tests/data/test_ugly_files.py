@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -281,3 +282,69 @@ def test_a_log_is_for_other_questions(tmp_path):
 
     assert "trueness.attempts(" in str(error.value)
     assert trueness.read_verdicts(path).judges == ("acc",)
+
+
+FRAME = pd.DataFrame({"y": Y, "p": P})
+CLASSES = [
+    [{"label": "1", "prob": float(p)}, {"label": "0", "prob": round(1 - float(p), 3)}]
+    for p in P
+]
+
+
+@pytest.mark.parametrize("orient", ["columns", "index", "records", "split", "table"])
+def test_json_of_pandas_is_a_table(orient, tmp_path):
+    FRAME.to_json(tmp_path / "a.json", orient=orient)
+
+    assert scores_of(trueness.evaluate(tmp_path / "a.json")) == {"p": AREA}
+
+
+def test_predictions_of_mlflow_are_beside_targets(tmp_path):
+    frame = pd.DataFrame({"targets": Y, "predictions": PREDICTED, "score": P})
+    frame.to_json(tmp_path / "a.json", orient="split", index=False)
+
+    assert scores_of(trueness.evaluate(tmp_path / "a.json")) == {"score": AREA}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "feather"])
+def test_a_list_of_classes_is_a_column_for_each(ending, tmp_path):
+    path = tmp_path / f"bigquery.{ending}"
+    columns = {"predicted_churn": PREDICTED, "churn": Y, "probs": CLASSES}
+    table = pa.table({name: pa.array(list(v)) for name, v in columns.items()})
+    if ending == "jsonl":
+        path.write_text(objects(*table.to_pylist()))
+    elif ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+
+    assert scores_of(trueness.evaluate(path)) == {"probs.1": AREA}
+
+
+def test_parts_of_objects_in_parquet_are_columns(tmp_path):
+    path = tmp_path / "a.parquet"
+    objects_of_rows = [
+        {"label": int(y), "score": float(p)} for y, p in zip(Y, P, strict=True)
+    ]
+    pq.write_table(pa.table({"out": pa.array(objects_of_rows)}), path)
+
+    assert scores_of(trueness.evaluate(path)) == {"out.score": AREA}
+
+
+def test_a_file_of_arrow_that_is_none_is_told(tmp_path):
+    path = tmp_path / "a.arrow"
+    path.write_bytes(b"no arrow")
+
+    with pytest.raises(InputError, match=r"a\.arrow is no file of Arrow"):
+        trueness.evaluate(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("a.pkl", "can run any program"), ("a.dta", "a file of Stata"),
+     ("a.sas7bdat", "a file of SAS")],
+)  # fmt: skip
+def test_a_file_of_another_program_is_refused_with_a_way(name, sentence, tmp_path):
+    (tmp_path / name).write_bytes(b"\x80\x05")
+
+    with pytest.raises(InputError, match=sentence):
+        trueness.evaluate(tmp_path / name)

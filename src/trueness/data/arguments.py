@@ -482,9 +482,7 @@ def _count_reference(reference: Any, score: str, keywords: Keywords) -> Any:
     label = keywords.get("label")
     if label not in column_names(reference):
         label = find_label(table_of(reference), {score})
-    return tally(
-        reference, score=score, label=label, positive=keywords.get("positive")
-    )
+    return tally(reference, score=score, label=label, positive=keywords.get("positive"))
 
 
 def _with_coded_ratings(data: Any, raters: Sequence[str], keywords: Keywords) -> Any:

@@ -43,7 +43,15 @@ from trueness.data.repeated_cases import (
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 # other names of the truth, which a column of another meaning may have, too
 LIKELY_LABEL_NAMES = (
-    *("labels", "gold", "gold_standard", "gold_label", "gold_truth", "ground_truth"),
+    *(
+        "labels",
+        "targets",
+        "gold",
+        "gold_standard",
+        "gold_label",
+        "gold_truth",
+        "ground_truth",
+    ),
     *("groundtruth", "reference", "reference_standard", "ref", "true_label", "actual"),
     *("actuals", "actual_class", "true_class", "y_test", "ytrue", "disease"),
     *("diseased", "condition", "status", "class", "event", "case", "diagnosis"),

@@ -35,6 +35,12 @@ from trueness.data.engines import (
     text_in_sql,
     without_password,
 )
+from trueness.data.nested_columns import (
+    holds_pandas_json,
+    in_memory,
+    in_plain_columns,
+    read_pandas_json,
+)
 from trueness.data.spreadsheets import is_spreadsheet, sheet_as_csv
 from trueness.data.storage import are_counts
 from trueness.data.text_files import SAMPLE_ROWS, csv_reader, read_csv
@@ -54,8 +60,23 @@ _BEGINNING_OF_DECLARATION = b'{"trueness":"declaration"'
 _COMPRESSED_ENDINGS = (".gz", ".zst", ".bz2")
 _KIND_OF_ENDING = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat"), "csv"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "arrow"),
+}
+_PICKLE = (
+    "is a pickle, which can run any program when it is opened; Trueness opens none. "
+    "Save the table as Parquet, or pass the frame."
+)
+_FOREIGN = "is a file of {}. Read it as a frame and pass that, or save it as CSV."
+# formats that are not read, and what to do instead
+_OTHER_FORMATS = {
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), _PICKLE),
+    ".dta": _FOREIGN.format("Stata"),
+    ".sav": _FOREIGN.format("SPSS"),
+    **dict.fromkeys((".sas7bdat", ".xpt"), _FOREIGN.format("SAS")),
+    **dict.fromkeys((".rds", ".rda", ".rdata"), _FOREIGN.format("R")),
+    **dict.fromkeys((".npy", ".npz"), _FOREIGN.format("NumPy")),
 }
 _DATABASE_OF_ENDING = {
     **dict.fromkeys((".duckdb", ".db"), "duckdb"),
@@ -88,9 +109,9 @@ def scan(
     path
         A file, a glob such as ``"preds/*.parquet"``, a directory, or a list of these.
         Also an address (``s3://``, ``https://``, ``postgres://``, ``mysql://``) or a
-        database file (``.duckdb``, ``.sqlite``). Files are Parquet, CSV or JSON lines,
-        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); a ZIP archive of
-        one file; or a spreadsheet (``.xlsx``, ``.ods``), such as
+        database file (``.duckdb``, ``.sqlite``). Files are Parquet, Arrow, CSV
+        or JSON, the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); a ZIP
+        archive of one file; or a spreadsheet (``.xlsx``, ``.ods``), such as
         ``"preds.xlsx::Sheet2"``. From a declaration, or a report with its evidence, the
         counts are read.
     table
@@ -301,7 +322,11 @@ def _open_files(
     for file in files:
         _check_first_bytes(file, kind)
 
-    files = [_literal(_without_bzip2(file)) for file in files]
+    if kind == "arrow":
+        return _read_arrow(connection, files)
+
+    unpacked = [_without_bzip2(file) for file in files]
+    files = [_literal(file) for file in unpacked]
 
     if types is not None and kind != "csv":
         raise InputError(
@@ -314,7 +339,7 @@ def _open_files(
     if kind == "csv":
         return read_csv(connection, files, types, decimal)
     if kind == "json":
-        return _read_json(connection, files)
+        return _read_json(connection, files, unpacked[0])
     return _read_parquet(connection, files, union_by_name)
 
 
@@ -325,6 +350,9 @@ def _one_kind(files: Sequence[str]) -> str:
     one_of_each_kind = list({kind: file for file, kind in kinds.items()}.values())
     if of_no_kind or len(one_of_each_kind) > 1:
         wrong = of_no_kind or one_of_each_kind
+        ending = os.path.splitext(wrong[0])[1].lower()
+        if ending in _OTHER_FORMATS:
+            raise InputError(f"{wrong[0]} {_OTHER_FORMATS[ending]}")
         raise InputError(
             f"scan needs files of one kind, {listing(_KIND_OF_ENDING, 9)}, perhaps "
             f"with {' or '.join(_COMPRESSED_ENDINGS)}; found {listing(wrong)}."
@@ -491,21 +519,42 @@ def _read_parquet(
             rows = rows.project(
                 f"*{_design_columns(json.loads(metadata).get('design'))}"
             )
+        return rows
 
-    return rows
+    return in_plain_columns(rows)
 
 
-def _read_json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
-    """Return the rows of JSON lines; counts have the sampling design beside them."""
+def _read_arrow(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
+    """Return the rows of files of Arrow, also called Feather."""
+    datasets = required("pyarrow.dataset", "files")
+    try:
+        rows = datasets.dataset(files, format="ipc")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{files[0]} is no file of Arrow: {error}.") from None
+    return in_plain_columns(connection.from_arrow(rows))
+
+
+def _read_json(
+    connection: DuckDBPyConnection, files: list[str], file: str
+) -> DuckDBPyRelation:
+    """Return the rows of JSON lines; counts have the sampling design beside them.
+
+    ``file`` is the first of the files, by the name that it has on this machine.
+    """
     read: Any = connection.read_json  # several files are more than its types say
     rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
     types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
+    if len(files) == 1 and holds_pandas_json(types):
+        columns_of_pandas = read_pandas_json(file)
+        if columns_of_pandas is not None:
+            return in_memory(connection, columns_of_pandas)
+
     if len(files) > 1 or not str(types.get("columns", "")).startswith("STRUCT"):
-        return _in_plain_columns(rows)
+        return in_plain_columns(rows)
 
     names = [name for name, _ in types["columns"].children]
     if not are_counts(names):
-        return _in_plain_columns(rows)
+        return in_plain_columns(rows)
 
     # a file in the format of counts: one object with the columns and the design
     design: dict[str, Any] = {}
@@ -516,71 +565,6 @@ def _read_json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRela
     for name in names:
         columns.append(f"unnest(columns.{quoted(name)}) AS {quoted(name)}")
     return rows.project(", ".join(columns)).project(f"*{_design_columns(design)}")
-
-
-def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
-    """Return rows with columns for the parts of objects, and rows for lists.
-
-    The part ``score`` of ``output`` becomes the column ``output.score``. Lists are rows
-    where every column is one, ``{"label": [1, 0], "score": [0.9, 0.2]}``, and where a
-    single object has one list of objects, ``{"model": "a", "predictions": [...]}``.
-    """
-    types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
-    if _is_one_row_of_lists(rows, types):
-        entries = [f"unnest({quoted(name)}) AS {quoted(name)}" for name in types]
-        return rows.project(", ".join(entries))
-
-    list_column = _list_of_objects(rows, types)
-    if list_column is not None:
-        objects = rows.project(
-            f"unnest({quoted(list_column)}) AS {quoted(list_column)}"
-        )
-        return _in_plain_columns(objects.project(f"{quoted(list_column)}.*"))
-
-    columns: list[str] = []
-    has_objects = False
-    for name, kind in types.items():
-        parts = []
-        if kind.id == "struct":
-            parts = [part for part, _ in kind.children]
-
-        # a column that has the name of a part already is not replaced
-        name_exists = any(f"{name}.{part}" in types for part in parts)
-        if not parts or name_exists:
-            columns.append(quoted(name))
-            continue
-
-        has_objects = True
-        for part in parts:
-            value = f"struct_extract({quoted(name)}, {text_in_sql(part)})"
-            columns.append(f"{value} AS {quoted(f'{name}.{part}')}")
-
-    if not has_objects:
-        return rows
-    # objects may hold objects
-    return _in_plain_columns(rows.project(", ".join(columns)))
-
-
-def _list_of_objects(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> str | None:
-    """Return the one list of objects of a single row; None where there is none."""
-    lists = [
-        name
-        for name, kind in types.items()
-        if kind.id == "list" and str(kind).startswith("STRUCT")
-    ]
-    if len(lists) != 1 or len(rows.limit(2).fetchall()) != 1:
-        return None
-    return lists[0]
-
-
-def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bool:
-    """Return whether there is one row, whose columns are lists of one length."""
-    if not types or any(kind.id != "list" for kind in types.values()):
-        return False
-
-    lengths = ", ".join(f"len({quoted(name)})" for name in types)
-    first_rows = rows.select(lengths).limit(2).fetchall()
-    return len(first_rows) == 1 and len(set(first_rows[0])) == 1
 
 
 def _design_columns(design: Mapping[str, Any] | None) -> str:
