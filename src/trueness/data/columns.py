@@ -258,7 +258,7 @@ def count_columns(
     if request.by is None:
         return _count_rows(cases, request, rows)
 
-    groups = beside(request.by, "by", cases.first_score)
+    groups = column_beside_scores(request.by, "by", cases.first_score)
     if rows is None:
         rows = np.arange(cases.first_score.size)
 
@@ -318,11 +318,11 @@ def _read_cases(
     weight = request.weight
     if weight is not None and not isinstance(weight, Weights):
         # an engine has added up the weights of its rows already
-        weight = read_weights(beside(weight, "weight", first), count)
+        weight = read_weights(column_beside_scores(weight, "weight", first), count)
 
     cluster = None
     if request.cluster is not None:
-        cluster = beside(request.cluster, "cluster", first)
+        cluster = column_beside_scores(request.cluster, "cluster", first)
 
     return _CountedColumns(columns, labels, count, weight, cluster)
 
@@ -391,10 +391,12 @@ def _refuse_or_drop(
             example="drop",
         )
 
-    cleaning.tell([_dropped(is_missing, cases.labels, cases.count)])
+    cleaning.tell([_remark_on_dropped(is_missing, cases.labels, cases.count)])
 
 
-def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> str:
+def _remark_on_dropped(
+    is_missing: Array, labels: Labels | None, count: Ints | None
+) -> str:
     """Return a remark on how many cases without a score were left out, by label."""
     cases = np.ones(is_missing.size, np.int64)
     if count is not None:
@@ -419,7 +421,7 @@ def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> st
     )
 
 
-def beside(values: Column, name: str, like: Array) -> Array:
+def column_beside_scores(values: Column, name: str, scores: Array) -> Array:
     """Read a column with a value for each score."""
     if isinstance(values, str):
         raise InputError(
@@ -428,12 +430,12 @@ def beside(values: Column, name: str, like: Array) -> Array:
             option=name,
         )
 
-    read = column(values, name)
-    _columns.same_length(**{name: read, "scores": like})
+    array = column(values, name)
+    _columns.same_length(**{name: array, "scores": scores})
 
-    return read
+    return array
 
 
 def whole_cases(count: Column, like: Array) -> Ints:
     """Read how many cases each row stands for."""
-    return _columns.whole_counts(beside(count, "count", like), "count")
+    return _columns.whole_counts(column_beside_scores(count, "count", like), "count")

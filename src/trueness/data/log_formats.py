@@ -162,6 +162,7 @@ def _provider(result: Mapping[str, Any]) -> str:
 
 
 def _prompt(result: Mapping[str, Any]) -> str:
+    """Return the label of the prompt of a result, or its number."""
     prompt = result.get("prompt") or {}
     label = prompt.get("label") if isinstance(prompt, Mapping) else prompt
     return str(label or result.get("promptIdx"))

@@ -294,6 +294,7 @@ def _by_class(
 
 
 def _no_costs(costs: _Costs | None) -> InputError:
+    """Return the error of costs that are no table of finite numbers."""
     return InputError(
         "costs must say what each decision costs for each class, in finite numbers; "
         f"found {described(costs)}.",

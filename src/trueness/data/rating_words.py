@@ -46,7 +46,7 @@ def coded_ratings(raters: Mapping[str, Any]) -> dict[str, Any]:
     )
 
     return {
-        name: _coded(values, number_of) if has_text(values) else values
+        name: _numbers_of_words(values, number_of) if has_text(values) else values
         for name, values in columns.items()
     }
 
@@ -56,7 +56,7 @@ def _is_missing(word: object) -> bool:
     return word is None or word != word or is_missing_word(str(word))
 
 
-def _coded(values: Array, number_of: Mapping[str, int]) -> Array:
+def _numbers_of_words(values: Array, number_of: Mapping[str, int]) -> Array:
     """Return the number of the category of each word, NaN where it is missing."""
     return np.array(
         [

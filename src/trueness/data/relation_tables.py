@@ -75,6 +75,7 @@ class RelationTable:
         return {}
 
     def _query_distinct(self, column: str, max_values: int) -> list[Any]:
+        """Return distinct values of a column, at most one more than ``max_values``."""
         known = self.rows.filter(f"{quoted(column)} IS NOT NULL")
         values = known.select(in_python(column, self.types[column])).distinct()
         rows = values.limit(max_values + 1).fetchall()

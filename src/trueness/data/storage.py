@@ -74,7 +74,7 @@ def count_columns_of(names: Iterable[str]) -> dict[str, str]:
 def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     """Return a tally of rows in any order; bins that overlap are merged."""
     refused = columns.get("refused", np.zeros(0, np.int64))
-    if lost := int(_whole(refused, "refused").sum()):
+    if lost := int(_read_whole_counts(refused, "refused").sum()):
         raise InputError(
             f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
             "weights or counts are missing or negative. Name the positive label when "
@@ -101,7 +101,7 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
             f"Counts need the columns {listing(names)}; there is no {listing(lacking)}."
         )
 
-    read = _weights if weighted else _whole
+    read = _weights if weighted else _read_whole_counts
     counts = [read(columns[name], name) for name in names]
 
     if weighted:
@@ -175,7 +175,7 @@ def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _whole(values: Array, name: str) -> Array:
+def _read_whole_counts(values: Array, name: str) -> Array:
     """Read counts, which engines also send as decimals."""
     if values.dtype.kind == "O":
         exact = all(isinstance(v, (int, Decimal)) and v % 1 == 0 for v in values)
@@ -242,8 +242,8 @@ def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
     """Write a panel; see :meth:`trueness.Panel.write`."""
     # columns are numbered: a classifier may be called "neg"
     columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
-    about = {"kind": "panel", "names": list(panel.names), **_design(panel)}
-    write_columns(columns_by_cell(panel, columns), about, path)
+    description = {"kind": "panel", "names": list(panel.names), **_design(panel)}
+    write_columns(columns_by_cell(panel, columns), description, path)
 
 
 def _design(x: Tally | Panel) -> dict[str, Any]:
@@ -330,7 +330,7 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
             case ".json":
                 return _tally_of_json(place)
             case ".csv":
-                return _recognised(_columns_of_csv(place), place)
+                return _counts_by_column_names(_columns_of_csv(place), place)
             case _:
                 return tally_of_columns(*read_columns(path, "tally"))
 
@@ -341,8 +341,10 @@ def _tally_of_json(place: Path) -> Tally:
     if content.get("trueness", "counts") != "counts":
         raise ValueError(f"it is a {content['trueness']!r}")
     columns = {name: _exact(values) for name, values in content["columns"].items()}
-    _known_version(content, place)
-    return _recognised(columns, place).with_design(**_design_of_file(content))
+    _check_version(content, place)
+    return _counts_by_column_names(columns, place).with_design(
+        **_design_of_file(content)
+    )
 
 
 def _columns_of_csv(place: Path) -> dict[str, Array]:
@@ -362,7 +364,7 @@ def _columns_of_csv(place: Path) -> dict[str, Array]:
     return columns
 
 
-def _recognised(columns: dict[str, Any], place: Path) -> Tally:
+def _counts_by_column_names(columns: dict[str, Any], place: Path) -> Tally:
     """Return the counts of a file that names its columns as the format does."""
     if not are_counts(columns):
         raise InputError(
@@ -406,14 +408,14 @@ def _exact(values: list[Any]) -> Array:
     return np.array(values)
 
 
-def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
+def tally_of_columns(columns: dict[str, Any], description: dict[str, Any]) -> Tally:
     """Return the tally whose ``named_columns`` these are."""
-    return tally_of_counts(columns).with_design(**_design_of_file(about))
+    return tally_of_counts(columns).with_design(**_design_of_file(description))
 
 
-def _design_of_file(about: dict[str, Any]) -> dict[str, Any]:
+def _design_of_file(description: dict[str, Any]) -> dict[str, Any]:
     """Return the design that a file states, without arguments of later versions."""
-    stated = about.get("design") or {}
+    stated = description.get("design") or {}
     return _read_design({argument: stated.get(argument) for argument in DESIGN})
 
 
@@ -449,13 +451,13 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
 
 
 def write_columns(
-    columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
+    columns: dict[str, Any], description: dict[str, Any], path: str | os.PathLike[str]
 ) -> None:
     """Write named columns and what they are, all or nothing."""
     pa = required("pyarrow", "files")
     pq = required("pyarrow.parquet", "files")
 
-    metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
+    metadata = {_KEY: json.dumps({"version": VERSION, **description}).encode()}
 
     with replacing(path) as temporary:
         table = pa.table(
@@ -489,12 +491,16 @@ def read_columns(
     # counts are read of whoever wrote them
     if kind == "tally" and are_counts(names):
         place_of = count_columns_of(names)
-        about = _about(metadata, path, kind) if _KEY in metadata else {}
+        description = (
+            _read_description(metadata, path, kind) if _KEY in metadata else {}
+        )
     else:
         place_of = {name: name for name in names}
-        about = _about(metadata, path, kind)
+        description = _read_description(metadata, path, kind)
 
-    return {name: table[place].to_numpy() for name, place in place_of.items()}, about
+    return {
+        name: table[place].to_numpy() for name, place in place_of.items()
+    }, description
 
 
 def _read_parquet(path: Path) -> Any:
@@ -506,12 +512,12 @@ def _read_parquet(path: Path) -> Any:
     with pa.OSFile(os.fspath(path), "rb") as file:
         parquet = pq.ParquetFile(file)
         schema = parquet.schema_arrow
-        _not_swollen(path, parquet.metadata.num_rows * 8 * len(schema))
+        _check_unpacked_size(path, parquet.metadata.num_rows * 8 * len(schema))
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         file.seek(0)
         table = pq.read_table(file, partitioning=None, read_dictionary=texts)
 
-    _not_swollen(path, table.num_rows * _longest_texts(table))
+    _check_unpacked_size(path, table.num_rows * _longest_texts(table))
     return table
 
 
@@ -529,7 +535,7 @@ def _longest_texts(table: Any) -> int:
     return letters
 
 
-def _not_swollen(path: Path, size: int) -> None:
+def _check_unpacked_size(path: Path, size: int) -> None:
     """Raise an error before a small file of one repeated value takes all memory."""
     if size > max(_LARGE, _SWOLLEN * path.stat().st_size):
         raise InputError(
@@ -538,20 +544,22 @@ def _not_swollen(path: Path, size: int) -> None:
         )
 
 
-def _known_version(about: Mapping[str, Any], path: Path) -> None:
+def _check_version(description: Mapping[str, Any], path: Path) -> None:
     """Raise an error for a format that is newer than this library."""
-    version = about.get("version", VERSION)
+    version = description.get("version", VERSION)
     if type(version) is not int or version < 1:
         raise ValueError(f"version {version!r} is none")
 
     if version > VERSION:
         raise InputError(
-            f"{path} has format {about['version']}; this Trueness reads up to "
+            f"{path} has format {description['version']}; this Trueness reads up to "
             f"{VERSION}. Upgrade it (pip install -U trueness)."
         )
 
 
-def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, Any]:
+def _read_description(
+    metadata: Mapping[bytes, bytes], path: Path, kind: str
+) -> dict[str, Any]:
     """Return what a file says of itself; raise an error if it is not of this kind."""
     if _KEY not in metadata:
         raise InputError(
@@ -560,16 +568,16 @@ def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, 
             example=PythonCode(f'trueness.{kind}(frame, label="y", ...)'),
         )
 
-    about: dict[str, Any] = json.loads(metadata[_KEY])
-    _known_version(about, path)
-    known = ("tally", "panel", "stream", "watch")
-    _options.choice(about["kind"], known, "the kind in the file")
+    description: dict[str, Any] = json.loads(metadata[_KEY])
+    _check_version(description, path)
+    kinds = ("tally", "panel", "stream", "watch")
+    _options.choice(description["kind"], kinds, "the kind in the file")
 
-    if about["kind"] != kind:
-        verb = "load" if about["kind"] == "watch" else "read"
+    if description["kind"] != kind:
+        verb = "load" if description["kind"] == "watch" else "read"
         raise InputError(
-            f"{path} holds a {about['kind']}.",
-            example=PythonCode(f"trueness.{verb}_{about['kind']}(path)"),
+            f"{path} holds a {description['kind']}.",
+            example=PythonCode(f"trueness.{verb}_{description['kind']}(path)"),
         )
 
-    return about
+    return description

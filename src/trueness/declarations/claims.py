@@ -65,12 +65,12 @@ def judge_claims(
         verdicts.setdefault(verdict.requirement, []).append(verdict)
 
     return tuple(
-        StatedClaim(text, _stated(verdicts, required))
+        StatedClaim(text, _verdicts_on(verdicts, required))
         for text, required in requirements.items()
     )
 
 
-def _stated(
+def _verdicts_on(
     verdicts: dict[str, list[Verdict]], required: Requirement
 ) -> tuple[StatedVerdict, ...]:
     """Return the verdicts on one requirement; a group is named by its column."""
@@ -78,11 +78,11 @@ def _stated(
     sentences = [bound.text for bound in required.bounds()]
     sentences.append(str(required))
 
-    stated = []
+    stated_verdicts = []
     for sentence in dict.fromkeys(sentences):
         for verdict in verdicts.get(sentence, []):
             if _is_about(verdict, required):
-                stated.append(
+                stated_verdicts.append(
                     StatedVerdict(
                         verdict.group,
                         verdict.verdict,
@@ -93,7 +93,7 @@ def _stated(
                     )
                 )
 
-    return tuple(stated)
+    return tuple(stated_verdicts)
 
 
 def _is_about(verdict: Verdict, required: Requirement) -> bool:

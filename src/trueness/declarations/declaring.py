@@ -127,13 +127,13 @@ def declare(
     counts, by_column = _counts_and_groups(data, groups)
     at_least = _options.whole_number(private, "private", at_least=1)
     requirements = read_claims(claims)
-    thresholds = _thresholds(at, requirements)
+    thresholds = _read_thresholds(at, requirements)
 
     # the flow from rows to cases also has the rows that are left out here
     counts_of_all_rows = counts
 
     if at_least > 1:
-        counts, by_column = _labelled(counts, by_column)
+        counts, by_column = _without_unlabelled(counts, by_column)
 
     published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
     tallies = {
@@ -164,7 +164,7 @@ def declare(
     )
     stated = replace(
         stated,
-        measured=_measured(stated, counts, by_column),
+        measured=_measurements(stated, counts, by_column),
         claims=judge_claims(stated, [text for text, _ in requirements]),
     )
 
@@ -213,7 +213,7 @@ def _counts_and_groups(
     return data, by_column
 
 
-def _thresholds(
+def _read_thresholds(
     at: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
 ) -> tuple[float, ...]:
     """Return the thresholds, each once, those of the claims included."""
@@ -270,11 +270,11 @@ def _publish(
         at_least=at_least,
         thresholds=thresholds,
         exact_table=exact_table,
-        edges=_edges(edges),
+        edges=_read_edges(edges),
     )
 
 
-def _edges(edges: Any) -> list[float] | None:
+def _read_edges(edges: Any) -> list[float] | None:
     """Return where bins may begin: scores, or the edges of another declaration."""
     if edges is None:
         return None
@@ -288,42 +288,42 @@ def _edges(edges: Any) -> list[float] | None:
     return [_options.real_number(edge, "edges") for edge in edges]
 
 
-def _measured(
+def _measurements(
     stated: Declaration, counts: Any, groups: Mapping[str, Mapping[str, Tally]]
 ) -> tuple[Measurement, ...]:
     """Return the numbers of the published counts.
 
     A value that bins do not determine is that of the original rows.
     """
-    of_counts_published = measure_counts(
+    of_published_counts = measure_counts(
         stated.counts,
         stated.groups,
         thresholds=stated.thresholds,
         level=stated.level,
         agreement=stated.agreement,
     )
-    of_rows = {
+    value_of_rows = {
         measurement.key: measurement.value
         for measurement in measure_counts(
             counts, groups, thresholds=(), level=stated.level
         )
     }
 
-    measured = []
-    for measurement in of_counts_published:
-        value = of_rows.get(measurement.key, measurement.value)
+    measurements = []
+    for measurement in of_published_counts:
+        value = value_of_rows.get(measurement.key, measurement.value)
         if measurement.bounds is not None and measurement.threshold is None:
             # rounding must not move the value beyond a bound
             low = shown_number(measurement.bounds[0])
             high = shown_number(measurement.bounds[1])
             value = min(max(shown_number(value), low), high)
             measurement = replace(measurement, value=value)
-        measured.append(measurement)
+        measurements.append(measurement)
 
-    return tuple(measured)
+    return tuple(measurements)
 
 
-def _labelled(
+def _without_unlabelled(
     counts: Any, groups: dict[str, dict[str, Tally]]
 ) -> tuple[Any, dict[str, dict[str, Tally]]]:
     """Return the labelled cases: a few unlabelled ones would force bins to merge.

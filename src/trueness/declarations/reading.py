@@ -167,6 +167,7 @@ def _check_depth(text: str) -> None:
 
 
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; raise an error for one that is repeated."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise InputError(
@@ -176,4 +177,5 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> None:
+    """Raise an error for NaN and Infinity, which JSON does not have."""
     raise InputError(f"JSON has no number {name}.")

@@ -244,17 +244,17 @@ def _level(declaration: Declaration) -> str:
 def sections(declaration: Declaration) -> tuple[Section, ...]:
     """Return the seven sections of a declaration."""
     return (
-        _said(declaration),
-        _counted(declaration),
-        _measured(declaration),
-        _not_measured(declaration),
-        _claims(declaration),
-        _guidelines(),
-        _evidence(declaration),
+        _author_section(declaration),
+        _counts_section(declaration),
+        _measures_section(declaration),
+        _unmeasured_section(declaration),
+        _claims_section(declaration),
+        _guidelines_section(),
+        _evidence_section(declaration),
     )
 
 
-def _said(declaration: Declaration) -> Section:
+def _author_section(declaration: Declaration) -> Section:
     """Return the section of the author's statements."""
     rows = tuple(
         (name, declaration.statements.get(key, "not stated"))
@@ -272,7 +272,7 @@ def _said(declaration: Declaration) -> Section:
     return Section("said", "1 Stated by the author", tuple(sentences), (table,))
 
 
-def _counted(declaration: Declaration) -> Section:
+def _counts_section(declaration: Declaration) -> Section:
     """Return the section of the flow from rows to cases, and the 2x2 tables."""
     counts = declaration.counts
     if isinstance(counts, Attempts):
@@ -288,9 +288,9 @@ def _counted(declaration: Declaration) -> Section:
     tables = [_flow_table(declaration, counts)]
     for threshold in declaration.thresholds:
         tables.append(_cross_table(declaration, threshold))
-        in_groups = _group_tables(declaration, threshold)
-        if in_groups.rows:
-            tables.append(in_groups)
+        group_tables = _group_tables(declaration, threshold)
+        if group_tables.rows:
+            tables.append(group_tables)
 
     sentences = [_SAMPLING[counts.design.sampling]]
 
@@ -322,8 +322,8 @@ def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
     if flow.rows is not None:
         levels.append((f"{flow.rows:,} rows",))
 
-    levels += _left_out(declaration, without_score, "score")
-    levels += _left_out(declaration, flow.without_label, "label")
+    levels += _excluded_level(declaration, without_score, "score")
+    levels += _excluded_level(declaration, flow.without_label, "label")
     levels.append((f"{_amount(counts.n)} cases with a score",))
 
     if counts.n_unknown:
@@ -332,7 +332,9 @@ def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
     return (*levels, *_levels_of_classes(declaration, counts))
 
 
-def _left_out(declaration: Declaration, number: int | None, lacking: str) -> list[Row]:
+def _excluded_level(
+    declaration: Declaration, number: int | None, lacking: str
+) -> list[Row]:
     """Return the level of rows that were left out.
 
     The number is None if it is too small to be published.
@@ -461,17 +463,21 @@ def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
     return ShownTable(f"Groups at {threshold:g}", head, tuple(rows))
 
 
-def _measured(declaration: Declaration) -> Section:
+def _measures_section(declaration: Declaration) -> Section:
     """Return the section of the numbers, with intervals and proved bounds."""
-    of_all_cases = [m for m in declaration.measured if not m.column]
-    in_groups = [m for m in declaration.measured if m.column]
+    overall_measurements = [m for m in declaration.measured if not m.column]
+    group_measurements = [m for m in declaration.measured if m.column]
     interval = f"{_level(declaration)} CI"
     head = ("measure", "value", interval, "counts prove", "method of the interval")
-    tables = [ShownTable("All cases", head, tuple(_rows(declaration, of_all_cases)))]
+    tables = [
+        ShownTable("All cases", head, tuple(_rows(declaration, overall_measurements)))
+    ]
 
-    if in_groups:
+    if group_measurements:
         tables.append(
-            ShownTable("Groups", head, tuple(_rows(declaration, in_groups)), True)
+            ShownTable(
+                "Groups", head, tuple(_rows(declaration, group_measurements)), True
+            )
         )
 
     sentences = ["Every number follows from the counts of section 7."]
@@ -504,7 +510,7 @@ def _rows(
         )
 
 
-def _not_measured(declaration: Declaration) -> Section:
+def _unmeasured_section(declaration: Declaration) -> Section:
     """Return the section of what is not measured, with the reasons."""
     sentences = []
     counts = declaration.counts
@@ -546,7 +552,7 @@ def _not_measured(declaration: Declaration) -> Section:
     return Section("not-measured", "4 Not measured", tuple(sentences))
 
 
-def _claims(declaration: Declaration) -> Section:
+def _claims_section(declaration: Declaration) -> Section:
     """Return the section of the claims with their verdicts."""
     if not declaration.claims:
         return Section("claims", "5 Claims", ("Nothing is claimed.",))
@@ -585,7 +591,7 @@ def _limits(verdict: StatedVerdict) -> str:
     return f"{number_text(verdict.low)} to {number_text(verdict.high)}"
 
 
-def _guidelines() -> Section:
+def _guidelines_section() -> Section:
     """Return the section that maps items of guidelines and laws to sections."""
     rows = tuple(tuple(item) for item in GUIDELINE_ITEMS)
     table = ShownTable(
@@ -601,7 +607,7 @@ def _guidelines() -> Section:
     return Section("map", "6 Map to guidelines and law", (sentence,), (table,))
 
 
-def _evidence(declaration: Declaration) -> Section:
+def _evidence_section(declaration: Declaration) -> Section:
     """Return the section of the origin of the counts, and the counts."""
     provenance = declaration.provenance
     rows = [

@@ -189,18 +189,20 @@ def _compare_numbers(
         yield StatementCheck(f"{name}, bounds", DOES_NOT, bounds_text(stated), reason)
     elif stated.bounds is not None and recomputed.bounds is not None:
         same = all(map(is_shown_as, recomputed.bounds, stated.bounds))
-        yield _compared(
+        yield _compare_statement(
             f"{name}, bounds", bounds_text(stated), bounds_text(recomputed), same
         )
 
     same = is_shown_as(recomputed.low, stated.low)
     same = same and is_shown_as(recomputed.high, stated.high)
-    yield _compared(
+    yield _compare_statement(
         f"{name}, interval", interval_text(stated), interval_text(recomputed), same
     )
 
     if stated.method != recomputed.method:
-        yield _compared(f"{name}, method", stated.method, recomputed.method, False)
+        yield _compare_statement(
+            f"{name}, method", stated.method, recomputed.method, False
+        )
 
 
 def _compare_with_bounds(
@@ -224,7 +226,10 @@ def _compare_with_bounds(
     )
 
 
-def _compared(name: str, stated: str, recomputed: str, same: bool) -> StatementCheck:
+def _compare_statement(
+    name: str, stated: str, recomputed: str, same: bool
+) -> StatementCheck:
+    """Return the check of a statement; ``same`` says that it is what counts say."""
     if same:
         return StatementCheck(name, FOLLOWS, stated, recomputed)
     return StatementCheck(name, DOES_NOT, stated, f"the counts say {recomputed}")
@@ -249,7 +254,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
         for cell, stated in table.cells.items():
             counted = recomputed[table.key].cells[cell]
             same = np.allclose(stated, counted, rtol=1e-9, atol=0)
-            yield _compared(
+            yield _compare_statement(
                 f"{table_name(table)}, {cell}",
                 cell_text(stated),
                 cell_text(counted),
@@ -305,8 +310,10 @@ def _compare_claims(
             is_shown_as(getattr(recomputed, number), getattr(verdict, number))
             for number in ("value", "low", "high", "bound")
         )
-        yield _compared(where, verdict.verdict, recomputed.verdict, same_verdict)
-        yield _compared(
+        yield _compare_statement(
+            where, verdict.verdict, recomputed.verdict, same_verdict
+        )
+        yield _compare_statement(
             f"{where}, numbers", _numbers(verdict), _numbers(recomputed), same_numbers
         )
 
@@ -327,7 +334,7 @@ def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
     counts = declaration.counts
     counted = len(counts) if isinstance(counts, Attempts) else round(counts.n)
     expected = counted + sum(flow.without_score.values()) + flow.without_label
-    yield _compared(
+    yield _compare_statement(
         "number of rows", f"{flow.rows:,}", f"{expected:,}", flow.rows == expected
     )
 
@@ -382,7 +389,7 @@ def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
 
     stated = declaration.privacy.hidden
     hidden = tuple(cut for cut in declaration.thresholds if _is_inside(counts, cut))
-    yield _compared(
+    yield _compare_statement(
         "thresholds inside a bin",
         listing(stated) or "none",
         listing(hidden) or "none",

@@ -172,14 +172,14 @@ def _proportion_evidence(
 
 
 def _mean_evidence(
-    sums: Sequence[float], bound: Floats, side: Floats, ends: tuple[float, float]
+    sums: Sequence[float], bound: Floats, side: Floats, value_range: tuple[float, float]
 ) -> Floats:
     """Return the log evidence that a mean is below (side 1) or above (-1) the bound.
 
     It mixes the bets of Fan, Grama and Liu (2015), for which sums are enough.
     """
     n, total, squares = sums
-    lowest, highest = ends
+    lowest, highest = value_range
     width = highest - lowest
 
     # sums of b - x and of (b - x)^2, in units of the width
@@ -189,8 +189,8 @@ def _mean_evidence(
 
     # Fan, Grama and Liu (2015): log(1 + bet x) >= bet x - price x^2 for x >= -1
     price = -np.log1p(-_SEQUENCE_BETS) - _SEQUENCE_BETS
-    won = _SEQUENCE_BETS * shortfall[..., None]
-    log_gains = won - price * variation[..., None]
+    linear_gain = _SEQUENCE_BETS * shortfall[..., None]
+    log_gains = linear_gain - price * variation[..., None]
     evidence = np.logaddexp.reduce(log_gains, axis=-1) - np.log(_SEQUENCE_BETS.size)
 
     return np.asarray(evidence, np.float64)

@@ -303,8 +303,8 @@ def _count_fact(required: Requirement, evidence: Evidence) -> float:
 
 def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
     """Return the verdict on each claim, tested on both sides by Holm's steps (1979)."""
-    failed = _decide_one_way(claims, alpha, adjust, way=-1)
-    held = _decide_one_way(claims, alpha, adjust, way=1)
+    failed = _decide_one_way(claims, alpha, adjust, side_of_bound=-1)
+    held = _decide_one_way(claims, alpha, adjust, side_of_bound=1)
 
     verdicts = []
     for place, claim in enumerate(claims):
@@ -327,7 +327,7 @@ class _Decisions(NamedTuple):
 
 
 def _decide_one_way(
-    claims: Sequence[Claim], alpha: float, adjust: str, *, way: int
+    claims: Sequence[Claim], alpha: float, adjust: str, *, side_of_bound: int
 ) -> _Decisions:
     """Return the claims that are on the good side (1) or the bad side (-1) of a bound.
 
@@ -340,7 +340,9 @@ def _decide_one_way(
     while remaining:
         if adjust == "holm":
             alpha_of_each = alpha / len(remaining)
-        beyond = {k for k in remaining if _is_beyond(claims[k], alpha_of_each, way)}
+        beyond = {
+            k for k in remaining if _is_beyond(claims[k], alpha_of_each, side_of_bound)
+        }
         if not beyond:
             break
         decided |= dict.fromkeys(beyond, alpha_of_each)
@@ -349,7 +351,7 @@ def _decide_one_way(
     return _Decisions(decided, alpha_of_each)
 
 
-def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
+def _is_beyond(claim: Claim, alpha: float, side_of_bound: int) -> bool:
     """Return whether the one-sided interval is on the good (1) or the bad side (-1)."""
     try:
         interval = claim.interval_at(alpha)
@@ -357,7 +359,7 @@ def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
         where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
         raise err.rephrased(message=f"{where}{err.message}") from None
 
-    if claim.side * way > 0:
+    if claim.side * side_of_bound > 0:
         return interval.low > claim.bound
     return interval.high < claim.bound
 

@@ -31,13 +31,13 @@ from trueness.monitoring.requirements import known_metric
 from trueness.monitoring.states import State, WatchQuestion
 from trueness.threshold.rule import confusion
 
-_PARTS = 16  # of a look, over which its cases are distributed
-_MAX_DEALT = 10**6  # the most cases that are distributed at random
+_PARTS_OF_LOOK = 16  # of a look, over which its cases are distributed
+_MAX_SHUFFLED = 10**6  # the most cases that are distributed at random
 _BLOCK_SIZE = 8  # cases of a block whose AUC is one number
 _MAX_BLOCKS = 256
 _PRIOR_CASES = 4.0  # the weight of the proportion of yes among verdicts in a guess
-_NEARBY = 0.05  # the distance of scores that count as near the watched one
-_MOST_IN_TABLE = 256  # numbers whose pairs are compared in one table
+_WINDOW_HALF_WIDTH = 0.05  # the distance of scores that count as near the watched one
+_MAX_PAIRED_AT_ONCE = 256  # numbers whose pairs are compared in one table
 
 
 class BatchLook(NamedTuple):
@@ -129,10 +129,10 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
     """Return the number of cases of each value (column) in random parts (rows)."""
     n = int(counts.sum())
     n_values = counts.size
-    if n < 2 or max(n, n_values * _PARTS) > _MAX_DEALT:
+    if n < 2 or max(n, n_values * _PARTS_OF_LOOK) > _MAX_SHUFFLED:
         return counts[None, :].astype(np.float64)
 
-    n_parts = min(n, _PARTS)
+    n_parts = min(n, _PARTS_OF_LOOK)
     value_of_case = np.repeat(np.arange(n_values), counts.astype(np.int64))
     value_of_case = rng.permutation(value_of_case)
     part_of_case = np.arange(n) * n_parts // n
@@ -224,8 +224,8 @@ def _look_at_auc(question: WatchQuestion, state: State, tally: Tally) -> BatchLo
 
 def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
     """Return the row of each case in random order; of very many cases, a sample."""
-    if counts.sum() > _MAX_DEALT:
-        counts = rng.binomial(counts, _MAX_DEALT / counts.sum())
+    if counts.sum() > _MAX_SHUFFLED:
+        counts = rng.binomial(counts, _MAX_SHUFFLED / counts.sum())
     return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
 
 
@@ -234,11 +234,11 @@ def _look_at_calibration(
 ) -> BatchLook:
     """Return the look at whether positives are as many as their scores expect."""
     unit_scores(tally.score, "Calibration", "Calibrate first.")
-    near = question["near"]
+    watched_score = question["near"]
     is_near = np.ones(tally.score.size, bool)
 
-    if near is not None:
-        is_near = abs(tally.score - near) <= _NEARBY
+    if watched_score is not None:
+        is_near = abs(tally.score - watched_score) <= _WINDOW_HALF_WIDTH
 
     scores = tally.score[is_near]
     neg = tally.neg[is_near].astype(np.float64)
@@ -252,15 +252,15 @@ def _look_at_calibration(
     gains = _calibration_gains(scores, neg, pos, effect)
 
     # observations are label - score; near a watched score, they are the label
-    of_positives = np.ones_like(scores)
-    of_negatives = np.zeros_like(scores)
-    if near is None:
-        of_positives = 1 - scores
-        of_negatives = -scores
+    positive_deviation = np.ones_like(scores)
+    negative_deviation = np.zeros_like(scores)
+    if watched_score is None:
+        positive_deviation = 1 - scores
+        negative_deviation = -scores
     sums = Sums(
         n,
-        float(pos @ of_positives + neg @ of_negatives),
-        float(pos @ of_positives**2 + neg @ of_negatives**2),
+        float(pos @ positive_deviation + neg @ negative_deviation),
+        float(pos @ positive_deviation**2 + neg @ negative_deviation**2),
     )
 
     return BatchLook(gains[None, None, :], sums)
@@ -307,7 +307,7 @@ def _look_at_scores(question: WatchQuestion, state: State, tally: Tally) -> Batc
     n = float(new_scores.size)
     effect = _effects(question, state, n)
     normal_scores = ndtri(np.clip(rank, 1e-12, 1 - 1e-12))
-    parts = np.array_split(normal_scores, _PARTS)
+    parts = np.array_split(normal_scores, _PARTS_OF_LOOK)
     gains = np.array([score_gains(scores_of_part, effect) for scores_of_part in parts])
     sums = Sums(n, float(rank.sum()), float(rank @ rank))
 
@@ -368,7 +368,7 @@ def _count_earlier(numbers: Floats) -> tuple[Floats, Floats]:
     Long arrays are divided: each half counts itself, then the first in the second.
     """
     # a table of all pairs is faster for few numbers
-    if numbers.size <= _MOST_IN_TABLE:
+    if numbers.size <= _MAX_PAIRED_AT_ONCE:
         is_before = np.tri(numbers.size, k=-1, dtype=bool)
         smaller = (is_before & (numbers[None, :] < numbers[:, None])).sum(axis=1)
         equal = (is_before & (numbers[None, :] == numbers[:, None])).sum(axis=1)
@@ -410,15 +410,21 @@ def _look_at_judges(
 
     state["waiting"] = [batch for batch in queue if batch[1]] or None
 
-    by_judges = _look_at_numbers(question, state, corrected, np.ones(corrected.size))
+    corrected_look = _look_at_numbers(
+        question, state, corrected, np.ones(corrected.size)
+    )
     labels_alone: WatchQuestion = {**question, "judges": [], "metric": "accuracy"}
-    by_labels = _look_at_zeros_and_ones(labels_alone, state, panel.n_pos, panel.n_neg)
+    look_at_labels = _look_at_zeros_and_ones(
+        labels_alone, state, panel.n_pos, panel.n_neg
+    )
     _remember_labels(state, panel)
 
     # two detectors; the one with fewer parts has no gains in the last ones
-    n_parts = max(len(by_judges.gains), len(by_labels.gains))
-    gains = [_pad_parts(look.gains, n_parts) for look in (by_judges, by_labels)]
-    return BatchLook(np.concatenate(gains, axis=1), by_judges.sums)
+    n_parts = max(len(corrected_look.gains), len(look_at_labels.gains))
+    gains = [
+        _pad_parts(look.gains, n_parts) for look in (corrected_look, look_at_labels)
+    ]
+    return BatchLook(np.concatenate(gains, axis=1), corrected_look.sums)
 
 
 def _queue_verdicts(
@@ -431,19 +437,19 @@ def _queue_verdicts(
     patterns = _patterns(panel)
 
     if not late:
-        waiting = {}
+        unlabelled = {}
         for pattern, row, n in zip(patterns, panel.rows, panel.unknown, strict=True):
             if n:
-                waiting[pattern] = [pack_row(row), int(n)]
-        queue.append([name, waiting])
+                unlabelled[pattern] = [pack_row(row), int(n)]
+        queue.append([name, unlabelled])
         return len(queue)
 
-    for place, (batch, waiting) in enumerate(queue):
+    for place, (batch, unlabelled) in enumerate(queue):
         if batch != name:
             continue
         for pattern, n in zip(patterns, panel.pos + panel.neg, strict=True):
             if n:
-                waiting[pattern][1] -= int(n)
+                unlabelled[pattern][1] -= int(n)
         return place + 1
 
     return 0
@@ -477,7 +483,7 @@ def _corrected_labels(
     labels = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
     guesses = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
     guesses_of_unlabelled = rng.permutation(
-        np.concatenate([_guesses_of_waiting(waiting, state) for waiting in unlabelled])
+        np.concatenate([_guesses_of_unlabelled(counts, state) for counts in unlabelled])
     )
     order = rng.permutation(labels.size)
     labels = labels[order]
@@ -485,19 +491,19 @@ def _corrected_labels(
 
     edges = (np.arange(labels.size + 1) * guesses_of_unlabelled.size) // labels.size
     running_sums = np.concatenate([[0.0], np.cumsum(guesses_of_unlabelled)])
-    sum_dealt = np.diff(running_sums[edges])
-    n_dealt = np.diff(edges)
+    sum_assigned = np.diff(running_sums[edges])
+    n_assigned = np.diff(edges)
 
-    return np.asarray(labels - guesses + (sum_dealt + guesses) / (n_dealt + 1))
+    return np.asarray(labels - guesses + (sum_assigned + guesses) / (n_assigned + 1))
 
 
-def _guesses_of_waiting(waiting: dict[str, Any], state: State) -> Floats:
+def _guesses_of_unlabelled(counts: dict[str, Any], state: State) -> Floats:
     """Return the guess of each unlabelled case of a batch."""
-    if not waiting:
+    if not counts:
         return np.empty(0)
-    rows = np.array([row for row, _ in waiting.values()], np.float64)
-    guesses = _guesses(rows, list(waiting), state["labels"])
-    return np.repeat(guesses, [n for _, n in waiting.values()])
+    rows = np.array([row for row, _ in counts.values()], np.float64)
+    guesses = _guesses(rows, list(counts), state["labels"])
+    return np.repeat(guesses, [n for _, n in counts.values()])
 
 
 def _patterns(panel: Panel) -> list[str]:

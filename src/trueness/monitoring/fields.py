@@ -49,12 +49,14 @@ def _is_list(value: object) -> bool:
 
 
 def _finite_number(value: Any) -> float | None:
+    """Return a finite number, or None for any other value."""
     if _is_number(value) and math.isfinite(value):
         return float(value)
     return None
 
 
 def _number_or_percentage(value: object) -> float | None:
+    """Return a finite number, also of a text such as "80 %"; else None."""
     if isinstance(value, str) and _PERCENTAGE.fullmatch(value):
         return read_proportion(value)
     return _finite_number(value)
@@ -72,14 +74,17 @@ def _threshold(value: Any) -> float | Rule | None:
 
 
 def _text(value: object) -> str | None:
+    """Return a text without spaces at its ends, or None for any other value."""
     return value.strip() if isinstance(value, str) else None
 
 
 def _true_or_false(value: object) -> bool | None:
+    """Return a truth value, or None for any other value."""
     return value if isinstance(value, bool) else None
 
 
 def _pair_of_numbers(value: Any) -> tuple[float, float] | None:
+    """Return two numbers, or None for any other value."""
     if not _is_list(value) or len(value) != 2:
         return None
     first, second = value
@@ -89,6 +94,7 @@ def _pair_of_numbers(value: Any) -> tuple[float, float] | None:
 
 
 def _list_of_names(value: Any) -> tuple[str, ...] | None:
+    """Return a list of texts, or None for any other value."""
     if _is_list(value) and all(isinstance(name, str) for name in value):
         return tuple(value)
     return None

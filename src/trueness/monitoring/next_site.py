@@ -41,7 +41,7 @@ def next_site_interval(
 
     def interval_at(alpha: float) -> Interval:
         if in_bins:
-            return _undecided(
+            return _interval_without_decision(
                 len(counts_by_site),
                 "the scores were counted in bins, which do not determine the values "
                 f"of sites ({listing(in_bins, 3)}). Count the scores themselves.",
@@ -52,7 +52,7 @@ def next_site_interval(
         number = len(answer.weights)
 
         if prediction is None:
-            return _undecided(
+            return _interval_without_decision(
                 number,
                 f"predicting the next site needs at least {FEWEST_SITES} sites with a "
                 "value.",
@@ -65,7 +65,7 @@ def next_site_interval(
     return cache(interval_at)
 
 
-def _undecided(sites: int, reason: str) -> Interval:
+def _interval_without_decision(sites: int, reason: str) -> Interval:
     """Return an interval that decides nothing, with the reason."""
     unknown = float("nan")
     return Interval(unknown, unknown, unknown, sites, SITES, reason)

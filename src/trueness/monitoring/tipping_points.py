@@ -214,9 +214,11 @@ class _MovedMap:
         return np.asarray(expit(turned + self.shift))
 
     def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
+        """Return NaN: a moved map states no error."""
         return math.nan
 
     def error_draws(
         self, score: Floats, n_draws: int, rng: np.random.Generator
     ) -> Floats | None:
+        """Return None: a moved map states no error."""
         return None

@@ -375,10 +375,10 @@ class FromLabels:
         return in_positives, in_negatives
 
 
-def _fraction_of(proportions: Floats, these: Array, all_: Array) -> Floats:
+def _fraction_of(proportions: Floats, patterns: Array, all_patterns: Array) -> Floats:
     """Return the fraction of some patterns among others, in each draw."""
-    total = np.maximum(proportions[:, all_].sum(axis=1), TINY)
-    return np.asarray(proportions[:, these].sum(axis=1) / total)
+    total = np.maximum(proportions[:, all_patterns].sum(axis=1), TINY)
+    return np.asarray(proportions[:, patterns].sum(axis=1) / total)
 
 
 def _fit_by_labels(

@@ -252,10 +252,10 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
     primes = _prime_implicants(patterns)
 
     # a pattern that one prime implicant alone covers makes that one essential
-    covered_once = patterns & (_covering_terms(primes) == 1)
+    covered_once = patterns & (_count_covering_terms(primes) == 1)
     chosen_terms = primes & _gather(covered_once, np.logical_or)
 
-    uncovered = patterns & (_covering_terms(chosen_terms) == 0)
+    uncovered = patterns & (_count_covering_terms(chosen_terms) == 0)
     while uncovered.any():
         stop_if_requested()
         gain = np.where(primes, _gather(uncovered.astype(np.int32), np.add), 0)
@@ -268,7 +268,7 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
                 chosen_terms[tuple(term)] = True
                 uncovered[place] = False
 
-    return _without_superfluous(chosen_terms)
+    return _without_redundant_terms(chosen_terms)
 
 
 def _prime_implicants(patterns: Array) -> Array:
@@ -293,7 +293,7 @@ def _gather(patterns: Array, join: np.ufunc) -> Array:
     return patterns
 
 
-def _covering_terms(terms: Array) -> Array:
+def _count_covering_terms(terms: Array) -> Array:
     """Count the terms of a set that hold for each pattern: (3, ...) to (2, ...).
 
     A pattern has a yes or a no of each classifier, a term also an either.
@@ -312,16 +312,16 @@ def _patterns_of(term: Sequence[int]) -> tuple[int | slice, ...]:
     return tuple(slice(None) if vote == EITHER else vote for vote in term)
 
 
-def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
+def _without_redundant_terms(is_implicant: Array) -> tuple[Term, ...]:
     """Drop implicants that the others cover, the longest first; the rest in order."""
-    covered = _covering_terms(chosen)
-    terms = [tuple(term) for term in np.argwhere(chosen).tolist()]
+    covering_terms = _count_covering_terms(is_implicant)
+    terms = [tuple(term) for term in np.argwhere(is_implicant).tolist()]
 
     needed = []
     for term in sorted(terms, key=lambda term: (term.count(EITHER), term)):
         place = _patterns_of(term)
-        if (covered[place] > 1).all():
-            covered[place] -= 1
+        if (covering_terms[place] > 1).all():
+            covering_terms[place] -= 1
         else:
             needed.append(term)
 

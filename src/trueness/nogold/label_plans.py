@@ -186,11 +186,11 @@ def standard_error(
 
     gradient = rows.T @ (proportion * variance)
     # delta method: the rate is a mean of probabilities
-    of_regression = gradient @ np.linalg.solve(information, gradient)
+    regression_variance = gradient @ np.linalg.solve(information, gradient)
     deviation = probability - proportion @ probability
-    of_cases = proportion @ deviation**2 / cases.sum()
+    sampling_variance = proportion @ deviation**2 / cases.sum()
 
-    return float(np.sqrt(of_regression + of_cases))
+    return float(np.sqrt(regression_variance + sampling_variance))
 
 
 @final
@@ -286,7 +286,7 @@ def plan_labels(
             assurance=assurance,
         )
 
-    half_width = _checked_half_width(half_width)
+    half_width = _read_half_width(half_width)
 
     if data is None:
         population = _expected_population(
@@ -335,7 +335,7 @@ def _plan_of_scores(
         )
 
     if half_width is not None:
-        half_width = _checked_half_width(half_width)
+        half_width = _read_half_width(half_width)
     if labels is not None:
         labels = _options.whole_number(labels, "labels", at_least=1)
 
@@ -350,7 +350,7 @@ def _plan_of_scores(
     )
 
 
-def _checked_half_width(half_width: float | None) -> float:
+def _read_half_width(half_width: float | None) -> float:
     """Return a half-width that an interval of a rate can have."""
     checked = _options.fraction(half_width, "half_width")
     if checked >= 0.5:
@@ -462,7 +462,7 @@ def _expected_population(
         proportion=proportion,
         probability=in_positives / np.maximum(proportion, TINY),
         # over the root of their number, all slopes together have the prior of each
-        regressors=_centered(yes, proportion)[:, None] / np.sqrt(judges),
+        regressors=_center(yes, proportion)[:, None] / np.sqrt(judges),
         rows=(yes / judges)[:, None],
         cases=cases,
         notes=(note,),
@@ -473,7 +473,7 @@ def _expected_population(
     return _by_pattern(by_number_of_yes, judges)
 
 
-def _centered(values: Floats, proportion: Floats) -> Floats:
+def _center(values: Floats, proportion: Floats) -> Floats:
     """Subtract the mean over all cases."""
     return np.asarray(values - proportion @ values / proportion.sum())
 

@@ -19,26 +19,26 @@ from trueness.nogold.criteria import Criterion, Draws
 MOST_ENUMERATED = 5
 
 
-def is_monotone(chosen: Array) -> bool:
+def is_monotone(flagged: Array) -> bool:
     """Return whether a set has every pattern with more positive votes."""
-    return bool((upward_closure(chosen) == chosen).all())
+    return bool((upward_closure(flagged) == flagged).all())
 
 
-def upward_closure(chosen: Array) -> Array:
+def upward_closure(flagged: Array) -> Array:
     """Return the set with every pattern that has more positive votes than a member."""
-    closed = chosen.copy()
-    patterns = np.arange(chosen.size)
-    for vote in _votes(chosen):
+    closed = flagged.copy()
+    patterns = np.arange(flagged.size)
+    for vote in _votes(flagged):
         # a pattern is added when it is in the set without this vote
         closed |= closed[patterns | vote]
     return closed
 
 
-def monotone_interior(chosen: Array) -> Array:
+def monotone_interior(flagged: Array) -> Array:
     """Return the patterns all of whose extensions are in the set."""
-    interior = chosen.copy()
-    patterns = np.arange(chosen.size)
-    for vote in _votes(chosen):
+    interior = flagged.copy()
+    patterns = np.arange(flagged.size)
+    for vote in _votes(flagged):
         interior &= interior[patterns & ~vote]
     return interior
 
@@ -88,7 +88,7 @@ def monotone_sets(size: int) -> Iterator[Array]:
                 yield np.concatenate([including, without])
 
 
-def _votes(chosen: Array) -> list[int]:
+def _votes(flagged: Array) -> list[int]:
     """Return the bit of each classifier in the number of a pattern."""
-    n_classifiers = chosen.size.bit_length() - 1
+    n_classifiers = flagged.size.bit_length() - 1
     return [1 << k for k in range(n_classifiers)]

@@ -125,7 +125,7 @@ class Patterns:
 
 def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     """Return the patterns of one panel, or of each panel of a mapping."""
-    panels = _checked_panels(data if isinstance(data, Mapping) else {"": data})
+    panels = _check_panels(data if isinstance(data, Mapping) else {"": data})
     pooled: Panel = sum(panels.values())  # type: ignore[assignment]
     _check_disagreement(pooled)
 
@@ -163,7 +163,7 @@ def _check_disagreement(panel: Panel) -> None:
         )
 
 
-def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
+def _check_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
     """Return panels of 0/1 votes of at least two classifiers on the same names."""
     if not panels:
         raise InputError(
@@ -175,12 +175,12 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
         where = f" in population {population!r}" if len(panels) > 1 else ""
         _check_panel(panel, where)
 
-    first, *others = panels.values()
-    for other in others:
-        if set(other.names) != set(first.names):
+    first, *other_panels = panels.values()
+    for other_panel in other_panels:
+        if set(other_panel.names) != set(first.names):
             raise InputError(
                 f"All populations must have the same classifiers; found "
-                f"{listing(first.names)} and {listing(other.names)}."
+                f"{listing(first.names)} and {listing(other_panel.names)}."
             )
 
     names = list(first.names)

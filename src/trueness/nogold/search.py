@@ -64,19 +64,19 @@ class SearchBound(NamedTuple):
     cost: Floats  # (patterns,)
 
 
-def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
+def all_sets(draws: Draws, candidates: Array, fixed: Array) -> Iterator[SetBlock]:
     """Walk through all ways to flag these patterns.
 
-    Bit i of a code is the i-th pattern of ``tried``; others are as in ``fixed``.
+    Bit i of a code is the i-th pattern of ``candidates``; others are as in ``fixed``.
     """
-    others = fixed & ~np.isin(np.arange(fixed.size), tried)
+    others = fixed & ~np.isin(np.arange(fixed.size), candidates)
     sens, spec = draws.rates(others)[:, :, None]
-    in_positives = draws.in_positives[:, tried]
-    in_negatives = draws.in_negatives[:, tried]
+    in_positives = draws.in_positives[:, candidates]
+    in_negatives = draws.in_negatives[:, candidates]
     block_size = max(1, MAX_BLOCK_SIZE // len(draws.prevalence))
-    bits = np.arange(tried.size)[:, None]
+    bits = np.arange(candidates.size)[:, None]
 
-    for codes in blocks(2**tried.size, block_size):
+    for codes in blocks(2**candidates.size, block_size):
         code = np.arange(codes.start, codes.stop)
         # the binary digits of a code say which patterns are flagged
         sets = (code >> bits & 1).astype(np.float64)  # (patterns, codes)
@@ -202,7 +202,7 @@ def _relax(criterion: Criterion, sens: Floats, spec: Floats) -> Relaxed:
 
 
 def _flip_best(
-    criterion: Criterion, draws: Draws, chosen: Array, relaxed: Relaxed
+    criterion: Criterion, draws: Draws, flagged: Array, relaxed: Relaxed
 ) -> Array:
     """Try to flip, in each draw, the weightiest patterns that the bound allows.
 
@@ -210,29 +210,33 @@ def _flip_best(
     relaxed optimum.
     """
     best_possible = criterion.value(relaxed.sens, relaxed.spec, 0.5)
-    slack = best_possible - criterion.evaluate(draws, chosen)[:, None]
+    slack = best_possible - criterion.evaluate(draws, flagged)[:, None]
     cost = _cost_of_wrong_side(criterion, draws, relaxed)
 
     # first those that may be on the wrong side, by their weight, then the cheapest
     weight = -draws.in_positives - draws.in_negatives
     priority = np.where(cost <= slack, weight, cost)
-    tried = np.argsort(priority, axis=1)[:, :MAX_ENUMERATED]
+    candidates = np.argsort(priority, axis=1)[:, :MAX_ENUMERATED]
 
     # a flip adds a pattern that was out, and takes away one that was in
-    was_chosen = np.take_along_axis(chosen, tried, axis=1)
+    was_chosen = np.take_along_axis(flagged, candidates, axis=1)
     sign = np.where(was_chosen, -1.0, 1.0)
-    change_in_positives = sign * np.take_along_axis(draws.in_positives, tried, axis=1)
-    change_in_negatives = sign * np.take_along_axis(draws.in_negatives, tried, axis=1)
+    change_in_positives = sign * np.take_along_axis(
+        draws.in_positives, candidates, axis=1
+    )
+    change_in_negatives = sign * np.take_along_axis(
+        draws.in_negatives, candidates, axis=1
+    )
 
     flips = _all_subsets(MAX_ENUMERATED)
-    sens, spec = draws.rates(chosen)[:, :, None]
+    sens, spec = draws.rates(flagged)[:, :, None]
     new_sens = sens + change_in_positives @ flips
     new_spec = spec - change_in_negatives @ flips
     best_flips = criterion.value(new_sens, new_spec, 0.5).argmax(axis=1)
 
-    flipped = chosen.copy()
+    flipped = flagged.copy()
     is_flipped = flips[:, best_flips].T == 1
-    np.put_along_axis(flipped, tried, was_chosen ^ is_flipped, axis=1)
+    np.put_along_axis(flipped, candidates, was_chosen ^ is_flipped, axis=1)
     return flipped
 
 
@@ -246,15 +250,17 @@ def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) ->
     """Return the distance of each pattern from the tangent at the relaxed optimum."""
     if criterion.shape == "product":
         # the slopes of sensitivity times specificity
-        by_sens = relaxed.spec
-        by_spec = relaxed.sens
+        slope_in_sens = relaxed.spec
+        slope_in_spec = relaxed.sens
     else:
         # the weights of both rates for which the divided pattern costs nothing
-        both = relaxed.in_positives + relaxed.in_negatives
-        by_sens = relaxed.in_negatives / both
-        by_spec = relaxed.in_positives / both
+        total = relaxed.in_positives + relaxed.in_negatives
+        slope_in_sens = relaxed.in_negatives / total
+        slope_in_spec = relaxed.in_positives / total
 
-    return np.abs(by_sens * draws.in_positives - by_spec * draws.in_negatives)
+    return np.abs(
+        slope_in_sens * draws.in_positives - slope_in_spec * draws.in_negatives
+    )
 
 
 def mean_of_best(criterion: Criterion, draws: Draws) -> float:
@@ -278,40 +284,40 @@ def mean_of_best(criterion: Criterion, draws: Draws) -> float:
 def best_on_average(criterion: Criterion, draws: Draws) -> tuple[Array, float]:
     """Return the best set of patterns, and how much better another could be at most."""
     mean_draw = draws.mean()
-    chosen = _follow_gains(criterion, draws, winners(criterion, mean_draw)[0])
-    chosen, upper = _search_and_bound(criterion, draws, chosen)
+    flagged = _follow_gains(criterion, draws, winners(criterion, mean_draw)[0])
+    flagged, upper = _search_and_bound(criterion, draws, flagged)
 
     # what the value cannot tell apart is decided by the slopes
-    gain = criterion.gains(draws.rates(chosen), draws)
+    gain = criterion.gains(draws.rates(flagged), draws)
     probability = (mean_draw.in_positives + mean_draw.in_negatives)[0]
     small = (probability < SMALL) & np.isfinite(gain)
-    chosen = np.where(small, gain > 0, chosen)
+    flagged = np.where(small, gain > 0, flagged)
 
     if upper is None:
-        return chosen, 0.0
+        return flagged, 0.0
 
     upper = min(upper, mean_of_best(criterion, draws))
-    gap = upper - _mean_value(criterion, draws, chosen)
-    return chosen, gap if gap > ROUNDING else 0.0
+    gap = upper - _mean_value(criterion, draws, flagged)
+    return flagged, gap if gap > ROUNDING else 0.0
 
 
-def _follow_gains(criterion: Criterion, draws: Draws, chosen: Array) -> Array:
+def _follow_gains(criterion: Criterion, draws: Draws, flagged: Array) -> Array:
     """Flag what gains to first order, again and again, as long as that is better."""
-    following = criterion.gains(draws.rates(chosen), draws) > 0
-    while _is_better(criterion, draws, following, chosen):
+    following = criterion.gains(draws.rates(flagged), draws) > 0
+    while _is_better(criterion, draws, following, flagged):
         stop_if_requested()
-        chosen = following
-        following = criterion.gains(draws.rates(chosen), draws) > 0
-    return chosen
+        flagged = following
+        following = criterion.gains(draws.rates(flagged), draws) > 0
+    return flagged
 
 
 def _mean(value: Array) -> float:
     return float(value.mean())
 
 
-def _mean_value(criterion: Criterion, draws: Draws, chosen: Array) -> float:
+def _mean_value(criterion: Criterion, draws: Draws, flagged: Array) -> float:
     """Return the value of a set on average."""
-    return _mean(criterion.evaluate(draws, chosen))
+    return _mean(criterion.evaluate(draws, flagged))
 
 
 def _is_better(criterion: Criterion, draws: Draws, first: Array, second: Array) -> bool:
@@ -321,15 +327,15 @@ def _is_better(criterion: Criterion, draws: Draws, first: Array, second: Array) 
 
 
 def _search_and_bound(
-    criterion: Criterion, draws: Draws, chosen: Array
+    criterion: Criterion, draws: Draws, flagged: Array
 ) -> tuple[Array, float | None]:
     """Search all sets; if they are too many, those near this one, with a bound.
 
     The bound is None where the set was proved to be the best.
     """
-    patterns = chosen.size
+    patterns = flagged.size
     probability = (draws.in_positives + draws.in_negatives).mean(axis=0)
-    best = chosen
+    best = flagged
     upper = np.inf
 
     if criterion.bounded or patterns <= PATTERNS_OF_FOUR:
@@ -359,10 +365,10 @@ def _branch(
         free = np.flatnonzero(state == OPEN)
         if free.size <= MAX_ENUMERATED or patterns == PATTERNS_OF_FOUR:
             fixed = (state == IN) | (best & (state == OPEN))
-            tried = _best_of_all_ways(criterion, draws, fixed, free)
-            value = _mean_value(criterion, draws, tried)
+            proposal = _best_of_all_ways(criterion, draws, fixed, free)
+            value = _mean_value(criterion, draws, proposal)
             if value >= _mean_value(criterion, draws, best) - ROUNDING:
-                best = tried
+                best = proposal
         else:
             # branch and bound: one part without this pattern, one with it
             most_probable = free[np.argmax(probability[free])]
@@ -390,68 +396,68 @@ def _search_nearby(
         relative_gain = gain / np.maximum(probability, 1e-100) ** 2
         candidates = np.argsort(relative_gain)[:MAX_FLIPPED]
 
-        tried = _best_single_flip(criterion, draws, best, candidates)
-        if not _is_better(criterion, draws, tried, best):
+        proposal = _best_single_flip(criterion, draws, best, candidates)
+        if not _is_better(criterion, draws, proposal, best):
             # as many as leave 4 million values to compute
             n_candidates = min(MAX_ENUMERATED, 22 - len(draws.prevalence).bit_length())
             few_candidates = np.sort(candidates[:n_candidates])
-            tried = _best_of_all_ways(criterion, draws, best, few_candidates)
+            proposal = _best_of_all_ways(criterion, draws, best, few_candidates)
 
-        if not _is_better(criterion, draws, tried, best):
+        if not _is_better(criterion, draws, proposal, best):
             return best
 
-        best = tried
+        best = proposal
 
 
 def _best_single_flip(
-    criterion: Criterion, draws: Draws, chosen: Array, candidates: Array
+    criterion: Criterion, draws: Draws, flagged: Array, candidates: Array
 ) -> Array:
     """Flip the one candidate after which the set is best on average."""
     flipped = draws.of_patterns(candidates)
     # a flip adds a pattern that was out, and takes away one that was in
-    direction = np.where(chosen[candidates], -1.0, 1.0)
+    direction = np.where(flagged[candidates], -1.0, 1.0)
     change = direction * np.stack([flipped.in_positives, -flipped.in_negatives])
 
     # (draws, candidates): both rates after each flip
-    sens, spec = draws.rates(chosen)[:, :, None] + change
+    sens, spec = draws.rates(flagged)[:, :, None] + change
     value = criterion.value(sens, spec, draws.prevalence[:, None]).mean(axis=0)
     best_candidate = candidates[value.argmax()]
-    return np.asarray(chosen ^ (np.arange(chosen.size) == best_candidate))
+    return np.asarray(flagged ^ (np.arange(flagged.size) == best_candidate))
 
 
 def _best_of_all_ways(
-    criterion: Criterion, draws: Draws, chosen: Array, tried: Array
+    criterion: Criterion, draws: Draws, flagged: Array, candidates: Array
 ) -> Array:
     """Try all ways to flag these patterns, the others as they are."""
-    if tried.size > MAX_ENUMERATED:
+    if candidates.size > MAX_ENUMERATED:
         # up to 2^16 sets of four classifiers: on a part of the draws, for the time
-        every = 1 + len(draws.prevalence) // MAX_DRAWS_OF_FOUR
-        draws = draws.take(slice(None, None, every))
+        stride = 1 + len(draws.prevalence) // MAX_DRAWS_OF_FOUR
+        draws = draws.take(slice(None, None, stride))
 
     prevalence = draws.prevalence[:, None]
     means = np.concatenate(
         [
             criterion.value(sens, spec, prevalence).mean(axis=0)
-            for _, sens, spec in all_sets(draws, tried, chosen)
+            for _, sens, spec in all_sets(draws, candidates, flagged)
         ]
     )
     # a margin of rounding, so that equal sets keep the smaller code
     code = int(np.argmax(means >= means.max() - ROUNDING))
-    best = chosen.copy()
-    best[tried] = code >> np.arange(tried.size) & 1
+    best = flagged.copy()
+    best[candidates] = code >> np.arange(candidates.size) & 1
 
     return best
 
 
 def _settle(
-    criterion: Criterion, draws: Draws, chosen: Array, state: Array
+    criterion: Criterion, draws: Draws, flagged: Array, state: Array
 ) -> tuple[Array, float]:
     """Return which open patterns are surely in or out of any better set, and a bound.
 
     A rate lies between its values with the worst and with the best open patterns.
     """
-    best = _mean_value(criterion, draws, chosen)
-    rates = draws.rates(chosen)
+    best = _mean_value(criterion, draws, flagged)
+    rates = draws.rates(flagged)
     upper = np.inf
 
     while criterion.bounded and (state == OPEN).any():
@@ -504,9 +510,9 @@ def _bound(
 
     plane, convex = _convex_bound(criterion, draws.prevalence, ends, rates)
     start = plane_value(plane, *with_none)
-    by_sens = plane[1, :, None]
-    by_spec = plane[2, :, None]
-    changes = by_sens * draws.in_positives - by_spec * draws.in_negatives
+    slope_in_sens = plane[1, :, None]
+    slope_in_spec = plane[2, :, None]
+    changes = slope_in_sens * draws.in_positives - slope_in_spec * draws.in_negatives
 
     # a convex function is below its chord between the ends
     low = start + np.minimum(changes, 0).sum(axis=1)
@@ -523,16 +529,17 @@ def _convex_bound(
 ) -> tuple[Floats, Callable[[Floats], Floats]]:
     """Return a plane over both rates, and a convex function of it for a bound."""
     if criterion.name == "product":
-        # any positive rates are right; those of a good set are close
-        s, p = np.maximum(rates, 1e-6)
-        plane = np.stack([0 * s, p, s])
-        return plane, lambda height: np.maximum(height, 0) ** 2 / (4 * s * p)
+        # (p x + s y)^2 / (4 s p) >= x y for any s, p > 0, as the arithmetic mean is not
+        # below the geometric one; equal at x = s, y = p, the rates of a good set
+        sens, spec = np.maximum(rates, 1e-6)
+        plane = np.stack([0 * sens, spec, sens])
+        return plane, lambda height: np.maximum(height, 0) ** 2 / (4 * sens * spec)
 
     numerator, denominator = criterion.planes(prevalence)
     corners = [
-        plane_value(denominator, first[0], second[1])
-        for first in ends
-        for second in ends
+        plane_value(denominator, rates_at_one[0], rates_at_other[1])
+        for rates_at_one in ends
+        for rates_at_other in ends
     ]
     low = np.min(corners, axis=0)
     high = np.max(corners, axis=0)

@@ -22,14 +22,13 @@ PROPOSALS_PER_DRAW = 4
 MAX_NEWTON_STEPS = 100
 # cases of each class that the prior adds: to each of several groups, to all cases, and
 # to all cases where a class has no label
-CASES_PER_GROUP = 1 / 3
-CASES = 0.5
-CASES_WITHOUT_LABELS = 1.0
+PRIOR_CASES_PER_GROUP = 1 / 3
+PRIOR_CASES = 0.5
+PRIOR_CASES_OF_UNLABELLED_CLASS = 1.0
 ENOUGH_LABELS = 10.0  # of the rarer class: their residuals count as much as the formula
 LEAST_RESIDUAL = 0.5  # proportion of a residual that fitting is taken to leave
-CASES_OF_GROUP = (
-    30.0  # by which the labelled fraction of a pattern leans on its group's
-)
+# cases of its group by which the labelled fraction of a pattern is shrunk
+WEIGHT_OF_GROUP_FRACTION = 30.0
 LABELLED_FRACTION_SD = 0.5  # of its slope a priori, for a standard deviation of it
 
 
@@ -105,8 +104,8 @@ def _labelled_fraction(known: Floats, group: Floats, total: Floats) -> Floats:
     # the fraction of each group with a label, with half a case added
     fraction_of_group = group @ ((known @ group + 0.5) / (cases + 1))
     # each pattern is drawn towards its group, so that no logarithm is of 0
-    labels = known + CASES_OF_GROUP * fraction_of_group
-    fraction = np.log(labels / (total + CASES_OF_GROUP))[:, None]
+    labels = known + WEIGHT_OF_GROUP_FRACTION * fraction_of_group
+    fraction = np.log(labels / (total + WEIGHT_OF_GROUP_FRACTION))[:, None]
 
     centered = _center_within(fraction, group, total)
     sd = float(np.sqrt(total @ centered**2 / cases.sum())[0])
@@ -227,8 +226,8 @@ def _add_prior(data: Verdicts) -> PenalizedData:
 def _prior_cases(labels: Floats, groups: int) -> float:
     """Return how many cases of a class the prior adds to each group."""
     if groups > 1:
-        return CASES_PER_GROUP
-    return CASES if labels.any() else CASES_WITHOUT_LABELS
+        return PRIOR_CASES_PER_GROUP
+    return PRIOR_CASES if labels.any() else PRIOR_CASES_OF_UNLABELLED_CLASS
 
 
 def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:

@@ -555,9 +555,9 @@ class DifferenceOfMeans(NamedTuple):
             return z * self.standard_error
 
         # the difference is highest where the first is high and the second low
-        of_first = self._distance_to_end(self.first, z, upper=upwards)
-        of_second = self._distance_to_end(self.second, z, upper=not upwards)
-        return math.hypot(of_first, of_second)
+        half_width_of_first = self._distance_to_end(self.first, z, upper=upwards)
+        half_width_of_second = self._distance_to_end(self.second, z, upper=not upwards)
+        return math.hypot(half_width_of_first, half_width_of_second)
 
     def _distance_to_end(self, mean: Estimate, z: float, *, upper: bool) -> float:
         """Return the distance from a mean to the upper or lower end of its interval."""

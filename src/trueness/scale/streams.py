@@ -245,12 +245,14 @@ class Stream:
 
         windows = {}
         with as_written(self.path, "a stream"):
-            columns, about = read_columns(self.path, "stream")
-            for number, name in enumerate(about["windows"]):
+            columns, description = read_columns(self.path, "stream")
+            for number, name in enumerate(description["windows"]):
                 rows = columns["window"] == number
                 of_window = {key: column[rows] for key, column in columns.items()}
-                windows[name] = tally_of_columns(of_window, about)
-            return _StreamState(windows, set(about["batches"]), about.get("labels", []))
+                windows[name] = tally_of_columns(of_window, description)
+            return _StreamState(
+                windows, set(description["batches"]), description.get("labels", [])
+            )
 
     def _write(self, state: _StreamState) -> None:
         """Replace the file by this state."""
@@ -262,14 +264,14 @@ class Stream:
         sizes = [len(table["score"]) for table in tables]
         columns["window"] = np.repeat(np.arange(len(tallies)), sizes)
         designs = [t.design for t in tallies if t.n] or [PLAIN]
-        about: dict[str, Any] = {
+        description: dict[str, Any] = {
             "kind": "stream",
             "windows": list(state.windows),
             "batches": sorted(state.batches),
             "labels": state.labels,
             "design": asdict(reduce(add, designs)),
         }
-        write_columns(columns, about, self.path)
+        write_columns(columns, description, self.path)
 
 
 class _StreamState(NamedTuple):

@@ -554,6 +554,7 @@ def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
 
 
 def _notes_on_outliers(outliers: Sequence[str]) -> list[str]:
+    """Return a note that names the outlying sites, if there are any."""
     if not outliers:
         return []
     return [f"Outlying sites, adjusted for multiple comparisons: {listing(outliers)}."]

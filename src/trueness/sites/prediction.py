@@ -68,19 +68,19 @@ def nagashima_interval(
     def end(probability: float, direction: int) -> float:
         """Return the quantile at a probability, searched in a direction."""
         # bracket the quantile between two places
-        far = centre + direction * width
-        while (predictive.probability_below(far) - probability) * direction < 0:
-            far += 2 * direction * abs(far - centre)
+        outer = centre + direction * width
+        while (predictive.probability_below(outer) - probability) * direction < 0:
+            outer += 2 * direction * abs(outer - centre)
 
-        near = centre
-        while (predictive.probability_below(near) - probability) * direction > 0:
-            near -= direction * width
+        inner = centre
+        while (predictive.probability_below(inner) - probability) * direction > 0:
+            inner -= direction * width
 
         return float(
             brentq(
                 lambda value: predictive.probability_below(value) - probability,
-                min(near, far),
-                max(near, far),
+                min(inner, outer),
+                max(inner, outer),
                 xtol=1e-12 * width,
             )
         )
@@ -140,6 +140,7 @@ class _NormalMixture:
     weights: Floats
 
     def probability_below(self, value: float) -> float:
+        """Return the distribution function of the mixture at a value."""
         from scipy.special import ndtr
 
         # standardised for each component
@@ -266,6 +267,7 @@ class _CochranForm:
 
     @classmethod
     def of(cls, variances: Floats) -> _CochranForm:
+        """Return the form of Q with inverse variances as weights."""
         weights = 1 / variances
         matrix = np.diag(weights) - np.outer(weights, weights) / weights.sum()
         return cls(variances, matrix)

@@ -98,6 +98,7 @@ def leaf_texts(names: Array) -> list[str]:
 
 
 def _leaf_text(name: object) -> str:
+    """Return the name of a leaf as text; 3.0 is 3."""
     if isinstance(name, float) and name.is_integer():
         return str(int(name))
     return str(name)

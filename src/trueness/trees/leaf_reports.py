@@ -242,17 +242,17 @@ def benjamini_hochberg(p_value: Floats) -> Floats:
 
 
 def _more_cases(
-    neg: Ints, pos: Ints, estimate: Floats, wanted: float, significant: Array
+    neg: Ints, pos: Ints, estimate: Floats, level: float, significant: Array
 ) -> Floats:
     """Return how many cases each leaf lacks if its estimate is right."""
     n = neg + pos
     # the first of the others would be tested at this level (Benjamini and Hochberg)
     tested = max(int((n > 0).sum()), 1)
-    significance_level = (1 - wanted) * min(1.0, (significant.sum() + 1) / tested)
+    significance_level = (1 - level) * min(1.0, (significant.sum() + 1) / tested)
 
     distinct, place = np.unique(estimate, return_inverse=True)
     for_level = np.array(
-        [_cases_for_level(probabilities, wanted) for probabilities in distinct]
+        [_cases_for_level(probabilities, level) for probabilities in distinct]
     )
     for_test = _cases_for_sign_test(distinct, significance_level)
     needed = np.maximum(for_level, for_test)[place]
@@ -260,12 +260,12 @@ def _more_cases(
     return np.where(n == 0, np.nan, np.maximum(needed - n, 0.0))
 
 
-def _cases_for_level(probability: float, wanted: float) -> float:
+def _cases_for_level(probability: float, level: float) -> float:
     """Return how many cases reach this P(C); infinitely many where p is 1/2."""
     if math.isnan(probability):
         return 1.0
     try:
-        return float(plan_leaf(probability, confidence=wanted))
+        return float(plan_leaf(probability, confidence=level))
     except NotEnoughCases:  # p = 1/2: no number of cases finds a majority
         return math.inf
 

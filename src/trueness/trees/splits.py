@@ -56,6 +56,7 @@ class SplitComparison(Record):
         return html_table(_HEAD, self._rows())
 
     def _rows(self) -> list[tuple[str, ...]]:
+        """Return the cells of the table, one row a split."""
         columns = (self.name, self.leaves, self.confidence, self.utility, self.gini)
         rows = zip(*columns, self.gini_rank, strict=True)
         return [tuple(brief(value) for value in row) for row in rows]
