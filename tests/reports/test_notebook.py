@@ -96,6 +96,37 @@ def test_a_sentence_stands_above_the_table(name):
     assert re.search(r"<p[^>]*>\S+ \S+", above)
 
 
+SAID = {
+    "plan": "The study needs 81 cases, 40 of them positive: the interval of the AUC",
+    "map": "The log odds of a positive are ",
+    "dominance": "p ranks at least as well as q at every threshold in these cases.",
+    "ranks": "30 of 90 cases are positive, and the AUC is ",
+    "reliability": "by isotonic regression of 90 cases",
+    "fidel": "FiDEL adds the evidence of the ranks of p (AUC ",
+    "guarantee": "recall &gt;= 0.5 holds in the population with a confidence of 95 %",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_sentence_says_the_answer(name):
+    more = {
+        "fidel": lambda: trueness.fidel(FRAME, label="y", scores=["p", "q"]),
+        "guarantee": lambda: trueness.guaranteed_threshold(Y, P, "recall >= 0.5"),
+    }
+
+    above = (ANSWERS | more)[name]()._repr_html_().partition("<table")[0]
+
+    assert SAID[name] in above
+
+
+def test_a_cell_of_a_table_is_one_line():
+    answer = trueness.validate_threshold(Y, P, maximize="youden")
+
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", answer._repr_html_())
+
+    assert not any("\n" in cell for cell in cells)
+
+
 def test_a_plan_of_a_difference_is_not_drawn_as_one_of_an_auc():
     plan = trueness.plan_auc_difference(first=0.85, second=0.8, power=0.8)
 

@@ -42,6 +42,7 @@ from trueness.threshold.operating_point import OperatingPoint
 
 _required("markupsafe", "report")  # says what to install
 from trueness.reports.figure_files import figure_svg  # noqa: E402
+from trueness.reports.notebook_sentences import SENTENCES  # noqa: E402
 
 FIGURE_OF_ANSWER: HigherFunction[Callable[[Any], TitledFigure | None]] = HigherFunction(
     "figure_of_answer"
@@ -202,6 +203,10 @@ def _sentences(answer: Any) -> list[str]:
     if isinstance(answer, OperatingPoint):
         return [str(note) for note in about_point(answer)]
 
+    say = SENTENCES.get(type(answer).__name__)
+    if say is not None:
+        return [say(answer)]
+
     if "__repr__" in vars(type(answer)):
         return [repr(answer).splitlines()[0]]
 
@@ -274,7 +279,15 @@ def _rows_of_field(answer: object, name: str) -> list[tuple[str, str]]:
     )
     if holds_records:
         return [(_part_name(part), _first_line(part)) for part in value]
-    return [(name.replace("_", " "), brief(value))]
+    return [(name.replace("_", " "), _in_one_line(value))]
+
+
+def _in_one_line(value: object) -> str:
+    """Write a value; of a record with several lines all but its name."""
+    head, *lines = brief(value).splitlines() or [""]
+    if not lines or head != type(value).__name__:
+        return head
+    return ", ".join(line.strip() for line in lines)
 
 
 def _says_nothing(value: object) -> bool:
@@ -284,7 +297,9 @@ def _says_nothing(value: object) -> bool:
     if isinstance(value, float):
         return not np.isfinite(value)
     if isinstance(value, np.ndarray):
-        return value.size > MOST_ENTRIES
+        return value.size > MOST_ENTRIES or value.ndim > 1
+    if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
+        return True
     return isinstance(value, tuple) and not value
 
 
