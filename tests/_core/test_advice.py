@@ -13,7 +13,7 @@ import trueness
 from trueness._core.checks.advice import page_advice, python_advice, shell_advice
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness.app.address import DROP, FORM_FIELDS
-from trueness.cli._shell import FLAGS
+from trueness.cli._shell import OPTION_OF_ARGUMENT
 
 SOURCE = Path(trueness.__file__).parent
 Y = [0, 1, 1, 0, 1, 0]
@@ -90,7 +90,7 @@ def test_each_face_gives_its_own_advice(name):
     error = caught.value
 
     assert python_advice(error).startswith(in_python)
-    assert shell_advice(error, names=FLAGS).startswith(in_shell)
+    assert shell_advice(error, names=OPTION_OF_ARGUMENT).startswith(in_shell)
     assert page_advice(error, FORM_FIELDS, {"drop": repr(DROP)}) == on_page
     assert str(error) == f"{error.message} {python_advice(error)}".strip()
 

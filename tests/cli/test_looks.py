@@ -16,7 +16,7 @@ from rich.console import Console
 
 from shell import ENVIRONMENT, TRUENESS, run
 from trueness._core.records import Estimate
-from trueness.cli._shell import _fitting
+from trueness.cli._shell import _grids_that_fit
 from trueness.findings.records import table
 
 ROWS = "1,0.9\n1,0.8\n0,0.5\n1,0.5\n0,0.2\n0,0.1\n0,0\n"
@@ -148,7 +148,7 @@ def test_names_cannot_steer_a_terminal(hostile, tmp_path):
 def drawn(grid, width):
     """Write tables as a terminal of this width would show them."""
     console = Console(width=width, record=True, file=io.StringIO())
-    for part in _fitting(grid, width):
+    for part in _grids_that_fit(grid, width):
         console.print(part)
     return console.export_text().splitlines()
 

@@ -12,7 +12,11 @@ from trueness.findings.page import page_about
 from trueness.findings.records import Figure
 from trueness.findings.what_scores_mean import groups_of_scores
 from trueness.reports import html, render
-from trueness.reports.first_screen import _beside_dot, draw_icons, of_a_thousand
+from trueness.reports.first_screen import (
+    _place_of_curve_name,
+    draw_icons,
+    of_a_thousand,
+)
 from trueness.reports.lanes import draw_forest, draw_ranking
 from trueness.reports.svg import draw
 
@@ -168,8 +172,12 @@ def test_each_roc_curve_has_its_name_and_auc_beside_it(panel):
 
 
 def test_names_of_recall_and_precision_do_not_touch():
-    far = [_beside_dot(name, 0.4, 0.9, 0.2) for name in ("recall", "precision")]
-    close = [_beside_dot(name, 0.4, 0.8, 0.7) for name in ("recall", "precision")]
+    far = [
+        _place_of_curve_name(name, 0.4, 0.9, 0.2) for name in ("recall", "precision")
+    ]
+    close = [
+        _place_of_curve_name(name, 0.4, 0.8, 0.7) for name in ("recall", "precision")
+    ]
 
     # far apart both stand between the curves, close together outside of them
     assert [place["dy"] for place in far] == ["18", "-10"]

@@ -189,14 +189,16 @@ def test_steps_hold_exact_counts_and_the_chosen_cut(rng):
     y = rng.integers(0, 2, 5000)
     t = trueness.tally(y, rng.normal(size=y.size) + y)
     cut = trueness.best_threshold(t, "f1").threshold
-    found = steps(t, "t", cut)
-    assert found.first == cut
-    assert len(found.threshold) <= 403
-    for k in range(0, len(found.threshold), 25):
-        flagged = t.score >= found.threshold[k]
-        assert found.tp[k] == t.pos[flagged].sum()
-        assert found.fp[k] == t.neg[flagged].sum()
-    assert (found.tp[-1], found.fp[-1]) == (t.n_pos, t.n_neg)
+
+    slider = steps(t, "t", cut)
+
+    assert slider.start_threshold == cut
+    assert len(slider.threshold) <= 403
+    for k in range(0, len(slider.threshold), 25):
+        flagged = t.score >= slider.threshold[k]
+        assert slider.tp[k] == t.pos[flagged].sum()
+        assert slider.fp[k] == t.neg[flagged].sum()
+    assert (slider.tp[-1], slider.fp[-1]) == (t.n_pos, t.n_neg)
 
 
 EDGES = {

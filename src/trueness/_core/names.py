@@ -1,8 +1,8 @@
 """How are names written so that they stay apart, and which words mean the same?
 
-Names come with the data (``distinct_names``), from other libraries (``not_here``), or
-are parameters that mean the same in every function: a docstring describes what is its
-own, and ``documented`` adds what the words of ``WORDS`` mean.
+Names come with the data (``distinguishable_names``), from other libraries
+(``not_here``), or are parameters that mean the same in every function: a docstring
+describes what is its own, and ``documented`` adds what the words of ``WORDS`` mean.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ NAMELESS = "(no name)"
 CONTENTS = " help(trueness) lists all names, by question."
 
 
-def distinct_names(names: Sequence[str], max_length: int = 40) -> list[str]:
+def distinguishable_names(names: Sequence[str], max_length: int = 40) -> list[str]:
     """Write names with at most so many letters, and no two of them the same.
 
     Names with the same beginning are cut there, and not where they differ.
 
-    >>> distinct_names(["a_long_prefix_of_model_1", "a_long_prefix_of_model_2"], 16)
+    >>> names = ["a_long_prefix_of_model_1", "a_long_prefix_of_model_2"]
+    >>> distinguishable_names(names, 16)
     ['a_lo…_of_model_1', 'a_lo…_of_model_2']
     """
     texts = [_cut(name, max_length) for name in names]

@@ -21,11 +21,11 @@ from trueness.app.guessed_columns import wide_table
 from trueness.cli._columns import (
     FileData,
     count_panel,
-    looks_counted,
+    unnamed_count_column,
     with_verdicts,
 )
 from trueness.cli.check import with_scores
-from trueness.cli.judge import for_verdicts
+from trueness.cli.judge import word_for_yes
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
 from trueness.data.cleaning import collected_remarks, tell
@@ -133,7 +133,7 @@ def count(data: DataChoice, chosen_columns: Request) -> FileCounts:
 
 def _unused_count(data: DataChoice, chosen_columns: Request) -> list[str]:
     """Return a remark on a column that is called like a count, and is not one."""
-    column = looks_counted(data.file.source, chosen_columns)
+    column = unnamed_count_column(data.file.source, chosen_columns)
     if column is None or not KINDS[data.kind].has_labels:
         return []
 
@@ -169,7 +169,7 @@ def _count_judges(data: DataChoice, chosen_columns: Request) -> FileCounts:
     """Return the verdicts of judges, of each system if there are several."""
     wide = wide_table(data)
     file_data = FileData(wide.source, chosen_columns, wide.source.rows)
-    yes = for_verdicts(file_data, data.verdicts.yes)
+    yes = word_for_yes(file_data, data.verdicts.yes)
     counts = _count_panels(with_verdicts(file_data, yes))
     return replace(counts, item=wide.item)
 

@@ -30,15 +30,16 @@ from trueness.app.address import (
     page_text,
 )
 from trueness.app.files import DataFile
-from trueness.cli._columns import choose, looks_counted
+from trueness.cli._columns import choose_columns, unnamed_count_column
 from trueness.cli._long_files import refuse_long_file
-from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
+from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, existing_column
 from trueness.cli.judge import (
-    as_wide,
+    WideTable,
+    as_wide_table,
+    column_in_log,
     data_of_judges,
     guess_votes,
-    in_log,
-    repeats_in_log,
+    repeats_column_of_log,
 )
 from trueness.data.column_roles import (
     COUNT_NAMES,
@@ -146,7 +147,7 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     columns = data.columns
     count = columns.count
     if not count and not KINDS[kind].has_labels:
-        count = looks_counted(source, replace(columns, weight=None))
+        count = unnamed_count_column(source, replace(columns, weight=None))
 
     taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
     weight = columns.weight
@@ -176,7 +177,7 @@ def _guess_rule(source: Source, taken: set[str | None]) -> str:
 def _guess_in_log(file: DataFile, of_log: str, names: tuple[str, ...]) -> str | None:
     """Return the column of a log, or the one of a table that is called like it."""
     if file.judges:
-        return in_log(file.source, of_log)
+        return column_in_log(file.source, of_log)
     return next(iter(columns_named(file.source.table, names)), None)
 
 
@@ -190,7 +191,7 @@ def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
     columns = data.columns
     kind = KINDS[data.kind]
     has_labels = kind.has_labels
-    chosen = choose(
+    chosen = choose_columns(
         data.file.source,
         replace(
             columns,
@@ -226,18 +227,7 @@ def _check_columns(data: DataChoice) -> None:
                 option=name,
             )
 
-    known(data.file.source, column_or_none(data.verdicts.rule), "--rule")
-
-
-@final
-@dataclass(frozen=True)
-class WideTable:
-    """Verdicts as a table with a row per answer, and what its columns are."""
-
-    source: Source
-    judges: tuple[str, ...]
-    item: str | None
-    system: str | None
+    existing_column(data.file.source, column_or_none(data.verdicts.rule), "--rule")
 
 
 def wide_table(data: DataChoice) -> WideTable:
@@ -259,17 +249,15 @@ def wide_table(data: DataChoice) -> WideTable:
         )
 
     with data.file.locked():
-        source, judges, item, system = as_wide(
+        return as_wide_table(
             data.file.source,
             data.file.judges,
-            data.columns.scores,
-            verdicts.verdict,
-            verdicts.item,
-            verdicts.system,
-            column_or_none(data.columns.label),
+            judge=data.columns.scores,
+            verdict=verdicts.verdict,
+            item=verdicts.item,
+            system=verdicts.system,
+            label=column_or_none(data.columns.label),
         )
-
-    return WideTable(source, judges, item, system)
 
 
 def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
@@ -287,20 +275,19 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
         )
 
     label = column_or_none(columns.label)
-    known(data.file.source, label, "--label")
+    existing_column(data.file.source, label, "--label")
     count = column_or_none(columns.count)
     wide = wide_table(data)
     taken = {label, count, wide.item, wide.system}
+    judges = wide.judges or tuple(guess(wide.source.table, taken))
     file_data = data_of_judges(
-        wide.source,
-        wide.judges or guess(wide.source.table, taken),
-        label,
-        columns.positive or data.verdicts.yes,
-        count,
-        wide.system,
-        DEFAULT_LEVEL,
-        0,
-        repeats_in_log(wide.source, data.file.judges),
+        replace(wide, judges=judges),
+        label=label,
+        positive=columns.positive or data.verdicts.yes,
+        count=count,
+        cluster=repeats_column_of_log(wide.source, data.file.judges),
+        level=DEFAULT_LEVEL,
+        seed=0,
     )
 
     if label is not None and data.verdicts.labelled is None:
@@ -336,9 +323,9 @@ def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
         )
 
     system = column_or_none(data.verdicts.system)
-    known(source, data.verdicts.item, "--item")
-    known(source, passed[0], "--passed")
-    known(source, system, "--system")
+    existing_column(source, data.verdicts.item, "--item")
+    existing_column(source, passed[0], "--passed")
+    existing_column(source, system, "--system")
 
     return Request(scores=tuple(passed), by=system)
 

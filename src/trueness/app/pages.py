@@ -42,7 +42,7 @@ from trueness.app.session import COMBINER, MAP, REPORT, can_combine
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import as_votes
 from trueness.cli._source import REAL_TYPES, SAMPLE, WHOLE_TYPES
-from trueness.cli.judge import first_twice, wide_sql
+from trueness.cli.judge import first_repeated_case, wide_sql
 from trueness.data.engines import quoted
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings import notes
@@ -57,8 +57,8 @@ from trueness.findings.request import (
 from trueness.findings.without_labels import HOW_LABELS_WERE_CHOSEN
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
-from trueness.plots._matplotlib import PRINT_DPI, printed
-from trueness.reports import embedded, environment, file_of, moving
+from trueness.plots._matplotlib import PRINT_DPI, print_figure
+from trueness.reports import embeddable_json, environment, file_of, values_of_slider
 from trueness.reports.figure_files import light_style
 from trueness.reports.svg import draw
 from trueness.reports.svg_marks import WIDTH
@@ -207,7 +207,9 @@ def static(name: str) -> str:
 
 def _render(template: str, **values: Any) -> str:
     """Write a page or a part of it; only the slider has words that move."""
-    text: str = _environment().get_template(template).render(moving({}) | values)
+    text: str = (
+        _environment().get_template(template).render(values_of_slider({}) | values)
+    )
     return text
 
 
@@ -268,7 +270,7 @@ def look_page(address: Address, typed: QueryParams) -> str:
         objective=typed.get("objective", "").strip(),
         prevalence=typed.get("prevalence", "").strip(),
         limits=constraint_texts,
-        words=embedded(sorted({*known_names(), *SYNONYMS})),
+        words=embeddable_json(sorted({*known_names(), *SYNONYMS})),
     )
 
 
@@ -276,12 +278,16 @@ def operating(section: Finding, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
     current = slider["now"]
     columns_now = {name: [value] for name, value in current.items()}
-    texts = moving({"models": [{"start": 0, "columns": columns_now}]})
+    texts = values_of_slider({"models": [{"start": 0, "columns": columns_now}]})
     # the numbers of now are in the page already
     others = {name: value for name, value in slider.items() if name != "now"}
 
     return _render(
-        "operating.html.j2", s=section, slider=slider, data=embedded(others), **texts
+        "operating.html.j2",
+        s=section,
+        slider=slider,
+        data=embeddable_json(others),
+        **texts,
     )
 
 
@@ -385,8 +391,8 @@ def _figure_png(figure: Figure) -> bytes:
         data = replace(data, dots=(Line("threshold", columns),))
 
     image = BytesIO()
-    print_figure = printed(TitledFigure(data, figure.title, figure.note))
-    print_figure.savefig(image, format="png", dpi=PRINT_DPI)
+    figure_at_print_size = print_figure(TitledFigure(data, figure.title, figure.note))
+    figure_at_print_size.savefig(image, format="png", dpi=PRINT_DPI)
 
     return image.getvalue()
 
@@ -658,5 +664,5 @@ def _item_column(address: Address, chosen_columns: Request) -> str | None:
         or chosen_columns.count is not None
     ):
         return None
-    repeated = first_twice(wide.source, (wide.item, str(chosen_columns.by)))
+    repeated = first_repeated_case(wide.source, (wide.item, str(chosen_columns.by)))
     return wide.item if repeated is None else None

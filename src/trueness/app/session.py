@@ -23,8 +23,14 @@ from trueness.app.counting import FileCounts, SectionKey, SubjectKey
 from trueness.app.files import is_never_read
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
-from trueness.cli._shell import CommandAnswer, about, answered, completed, envelope
-from trueness.cli.judge import compared_of, rates_of
+from trueness.cli._shell import (
+    CommandAnswer,
+    about,
+    command_answer,
+    complete_answer,
+    envelope,
+)
+from trueness.cli.judge import compare_systems, rates_of
 from trueness.cli.leaves import with_rules
 from trueness.cli.report import report_result, report_words
 from trueness.counts.values import Panel
@@ -358,7 +364,7 @@ def judged_systems(counts: FileCounts, address: Address) -> JudgedSystems:
     groups: Mapping[Any, Any] = counts.groups or {nogold.ONLY_SYSTEM: counts.data}
     panels = {str(system): panel for system, panel in groups.items()}
     rates = rates_of(panels, labelled, address.analysis_options.level, SEED)
-    comparison = compared_of(
+    comparison = compare_systems(
         replace(counts.file_data, request=address.request),
         panels,
         rates,
@@ -472,7 +478,7 @@ def _json_file(counts: FileCounts, address: Address, page: Page) -> bytes:
     if address.kind == "judges":
         judged = judged_systems(counts, address)
         finding = nogold.pass_rates(judged.rates, judged.comparison)
-        answer = completed(answered(finding, about=about_data), "judge")
+        answer = complete_answer(command_answer(finding, about=about_data), "judge")
     else:
         size = len(render(page).encode())
         answer = CommandAnswer(
@@ -480,7 +486,7 @@ def _json_file(counts: FileCounts, address: Address, page: Page) -> bytes:
             parts=report_words(page),
             about=about_data,
         )
-        answer = completed(answer, "report")
+        answer = complete_answer(answer, "report")
 
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 

@@ -234,25 +234,29 @@ class LazyGroup(ShellGroup):
         return name, command, rest
 
 
-def _name_command_for(word: str, ctx: Any) -> None:
+def _name_command_for(typed_word: str, ctx: Any) -> None:
     """Raise the error of a word that is no command, unless it is a misspelt one."""
-    no_command = f"There is no command '{word}'."
-    if Path(word).exists():
-        ctx.fail(f"{no_command} It is a file; type: trueness look {quote(word)}")
+    no_command = f"There is no command '{typed_word}'."
+    if Path(typed_word).exists():
+        ctx.fail(f"{no_command} It is a file; type: trueness look {quote(typed_word)}")
 
-    if is_absent(word):
-        nearest = nearest_command(word)
+    if is_absent(typed_word):
+        nearest = nearest_command(typed_word)
         no_command += " It is not part of Trueness"
         if nearest is not None:
             ctx.fail(f"{no_command}; the nearest is: {nearest}")
         ctx.fail(f"{no_command}. For the list of commands type: trueness --help")
 
-    command = command_for(word)
+    command = command_for(typed_word)
     if command is not None:
         ctx.fail(f"{no_command} Type: {command}")
 
     # Typer names a command that is written nearly so
-    if word and not word.startswith("-") and not get_close_matches(word, COMMANDS):
+    if (
+        typed_word
+        and not typed_word.startswith("-")
+        and not get_close_matches(typed_word, COMMANDS)
+    ):
         ctx.fail(f"{no_command} For the list of commands type: trueness --help")
 
 
@@ -315,7 +319,7 @@ def main() -> None:
         sys.stderr.write("Error: standard output is closed.\n")
         raise SystemExit(1)
 
-    _signals.listen()
+    _signals.handle_signals()
 
     try:
         with stopped_by(_signals.STOP_REQUEST):
@@ -323,4 +327,4 @@ def main() -> None:
     except BaseException as error:
         if not _signals.was_asked_to_end(error):
             raise
-        _signals.leave(error)
+        _signals.exit_process(error)

@@ -21,7 +21,7 @@ from trueness.cli._source import (
     REAL_TYPES,
     WHOLE_TYPES,
     Source,
-    known,
+    existing_column,
     names_of,
 )
 from trueness.counts.values import Tally, with_rows
@@ -52,7 +52,7 @@ class FileData:
     rows: Any  # of the columns of the request
 
 
-def choose(
+def choose_columns(
     source: Source,
     request: Request,
     *,
@@ -69,11 +69,11 @@ def choose(
         return replace(request, label=None, scores=(score,), positive=None)
 
     for role in ("label", "count", "weight", "by", "cluster"):
-        known(source, getattr(request, role), f"--{role}")
+        existing_column(source, getattr(request, role), f"--{role}")
 
     for name in _columns.distinct_names(list(request.scores), f"--{option}"):
         _refuse_list(source, name, option)
-        known(source, name, f"--{option}")
+        existing_column(source, name, f"--{option}")
 
     try:
         columns = find_columns(
@@ -97,7 +97,7 @@ def choose(
         request,
         label=columns.label,
         scores=columns.scores,
-        positive=_positive(source, columns.label, request.positive),
+        positive=_positive_label(source, columns.label, request.positive),
         remarks=columns.remarks[:1],
     )
 
@@ -114,26 +114,30 @@ def _advice_without_labels(source: Source) -> str:
 def _is_about_counts(source: Source, request: Request) -> bool:
     """Return whether the file holds counts, whose columns need not be named."""
     # the columns that a request names may be those of the cases that were counted
-    named = {request.label, *request.scores} & set(source.types)
-    only_the_score = {str(name).lower() for name in named} <= {"score"}
+    named_columns = {request.label, *request.scores} & set(source.types)
+    only_the_score = {str(name).lower() for name in named_columns} <= {"score"}
     of_cases = request.count or request.weight or request.cluster
     return are_counts(source.types) and only_the_score and not of_cases
 
 
 def _refuse_list(source: Source, name: str, option: str) -> None:
     """Stop at several columns in one word: the option is repeated for each."""
-    parts = [name_typed.strip() for name_typed in re.split("[,;]", name)]
-    if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
+    names_typed = [name_typed.strip() for name_typed in re.split("[,;]", name)]
+    if (
+        name in source.types
+        or len(names_typed) < 2
+        or not set(names_typed) <= set(source.types)
+    ):
         return
 
     raise InputError(
         f"The option {option} takes one column; repeat it for several.",
         option=option,
-        example=parts,
+        example=names_typed,
     )
 
 
-def looks_counted(source: Source, request: Request) -> str | None:
+def unnamed_count_column(source: Source, request: Request) -> str | None:
     """Return the column that nobody named and that looks like numbers of cases."""
     if request.count is not None:
         return None
@@ -146,7 +150,7 @@ def looks_counted(source: Source, request: Request) -> str | None:
     return None
 
 
-def _positive(source: Source, label: str | None, text: str | None) -> Any:
+def _positive_label(source: Source, label: str | None, text: str | None) -> Any:
     """Return the positive label with the type of its column: "1" is a number there."""
     if text is None or label is None:
         return None
@@ -170,7 +174,9 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
     if kind == "VARCHAR":
         return text
     # a date has a type of its own, and is typed as it is written
-    return next((v for v in source.distinct(label, 3) if str(v) == text), text)
+    return next(
+        (value for value in source.distinct(label, 3) if str(value) == text), text
+    )
 
 
 def with_verdicts(
@@ -193,7 +199,7 @@ def with_verdicts(
         yes = str(yes.lower() in _TRUE).lower()
 
     verdicts = {
-        column: _verdicts_in(data.source, column, abstain)
+        column: _distinct_verdicts(data.source, column, abstain)
         for column in (text_columns or tests)
     }
     _check_verdicts(verdicts, yes)
@@ -219,7 +225,9 @@ def _positive_verdict_missing(source: Source, column: str) -> InputError:
     )
 
 
-def _verdicts_in(source: Source, column: str, abstain: Sequence[str]) -> list[str]:
+def _distinct_verdicts(
+    source: Source, column: str, abstain: Sequence[str]
+) -> list[str]:
     """Return the distinct verdicts of a column as SQL writes them, abstentions aside.
 
     At most three of them: with more than two, a column holds no verdicts of a test.
@@ -272,10 +280,10 @@ def as_votes(
 
 def count_tally(data: FileData, score: str, by: bool = False) -> Any:
     """Count one score: a Tally, or one for each group."""
-    return _count(tally, data, by, score=score)
+    return _count_rows(tally, data, by, score=score)
 
 
-MOST_CLASSES = 30  # of a label that is answered class by class
+MAX_CLASSES = 30  # of a label that is answered class by class
 
 
 def classes_of(data: FileData) -> dict[Any, str]:
@@ -288,7 +296,7 @@ def classes_of(data: FileData) -> dict[Any, str]:
     if label is None or data.request.positive is not None:
         return {}
 
-    values = data.source.distinct(label, MOST_CLASSES + 1)
+    values = data.source.distinct(label, MAX_CLASSES + 1)
     if data.source.reads_as(label) == "labels":
         return {}
 
@@ -302,7 +310,7 @@ def classes_of(data: FileData) -> dict[Any, str]:
         for name in classes
     }
     one_score_each = all(len(scores) == 1 for scores in scores_by_class.values())
-    if len(values) <= MOST_CLASSES and one_score_each:
+    if len(values) <= MAX_CLASSES and one_score_each:
         return {name: scores[0] for name, scores in scores_by_class.items()}
 
     raise InputError(
@@ -337,8 +345,8 @@ def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:
     for class_name, score in classes.items():
         is_of_class = as_votes([str(request.label)], str(class_name))
         columns = [*is_of_class, *map(quoted, (score, *design_columns))]
-        of_class = replace(data, rows=data.rows.project(", ".join(columns)))
-        tallies[str(class_name)] = count_tally(of_class, score)
+        data_of_class = replace(data, rows=data.rows.project(", ".join(columns)))
+        tallies[str(class_name)] = count_tally(data_of_class, score)
 
     return tallies
 
@@ -347,43 +355,46 @@ def count_panel(data: FileData, by: bool = False) -> Any:
     """Count all scores together: a Panel, or one for each group; counts are a Tally."""
     if data.request.label is None and are_counts(data.rows.columns):
         return count_tally(data, data.request.scores[0], by)
-    return _count(panel, data, by, scores=list(data.request.scores))
+    return _count_rows(panel, data, by, scores=list(data.request.scores))
 
 
-def _count(
+def _count_rows(
     count: Callable[..., Any], data: FileData, by: bool, **columns: object
 ) -> Any:
     """Return the counts of a file as its request says; print what was cleaned."""
     request = data.request
-    reading: dict[str, Any] = {}
+    reading_options: dict[str, Any] = {}
     if request.missing_scores is not None:
-        reading["missing_scores"] = request.missing_scores
+        reading_options["missing_scores"] = request.missing_scores
     if request.decimal is not None:
-        reading["decimal"] = request.decimal
+        reading_options["decimal"] = request.decimal
 
-    with collected_remarks() as cleaned:
+    with collected_remarks() as cleaning_remarks:
         counts = count(
             data.rows,
             by=request.by if by else None,
             **columns,
-            **reading,
+            **reading_options,
             **request.counting,
         )
 
     if request.strict:
-        refuse_cleaned(cleaned)
+        refuse_cleaned(cleaning_remarks)
 
-    tell(cleaned)
-    return inverted(counts) if request.invert else counts
+    tell(cleaning_remarks)
+    return invert_scores(counts) if request.invert else counts
 
 
-def inverted(counts: Any, pivot: float | None = None) -> Any:
+def invert_scores(counts: Any, pivot: float | None = None) -> Any:
     """Return counts with scores turned round: fractions from 1, others by their sign.
 
     ``pivot`` states it for all scores: the score s becomes ``pivot - s``.
     """
     if isinstance(counts, dict):
-        return {group: inverted(of_group, pivot) for group, of_group in counts.items()}
+        return {
+            group: invert_scores(counts_of_group, pivot)
+            for group, counts_of_group in counts.items()
+        }
 
     if isinstance(counts, Tally):
         pivot_of_scores = pivot_of(counts.score) if pivot is None else pivot
@@ -397,17 +408,19 @@ def inverted(counts: Any, pivot: float | None = None) -> Any:
 
 def pivot_of(scores: Floats) -> float:
     """Return what scores are subtracted from: probabilities stay probabilities."""
-    present = scores[~np.isnan(scores)]
-    fractions = bool(present.size) and present.min() >= 0 and present.max() <= 1
-    return 1.0 if fractions else 0.0
+    known_scores = scores[~np.isnan(scores)]
+    are_fractions = (
+        bool(known_scores.size) and known_scores.min() >= 0 and known_scores.max() <= 1
+    )
+    return 1.0 if are_fractions else 0.0
 
 
-def refuse_cleaned(cleaned: Sequence[str]) -> None:
+def refuse_cleaned(cleaning_remarks: Sequence[str]) -> None:
     """Raise an error where something had to be cleaned."""
-    if cleaned:
+    if cleaning_remarks:
         raise InputError(
             "With --strict nothing is cleaned, and this needed it: "
-            f"{' '.join(cleaned)} Clean the file, or leave --strict out."
+            f"{' '.join(cleaning_remarks)} Clean the file, or leave --strict out."
         )
 
 

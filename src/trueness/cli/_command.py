@@ -43,13 +43,13 @@ class ShellCommand(TyperCommand):
         typed: dict[str, Any] = ctx.params
         plot = typed.get("plot")
 
-        with shell.ending(
+        with shell.errors_as_exit_codes(
             debug=typed["debug"], quiet=typed["quiet"], options=typed.keys()
         ):
             _check_before_work(typed)
-            with shell.warnings_said() as answers, collected_remarks() as cleaned:
+            with shell.printed_warnings() as answers, collected_remarks() as cleaned:
                 answer: shell.CommandAnswer = super().invoke(ctx)
-                answer = shell.completed(answer, _name_of(ctx), cleaned)
+                answer = shell.complete_answer(answer, _name_of(ctx), cleaned)
                 answers.append(answer)
                 shell.show(answer, as_json=typed.get("json", False), plot=plot)
 

@@ -20,10 +20,10 @@ from trueness._core.records import shown
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
     FileData,
-    choose,
-    looks_counted,
+    choose_columns,
     read_share,
     refuse_cleaned,
+    unnamed_count_column,
 )
 from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import WHOLE_TYPES, Source, is_local, open_source
@@ -45,7 +45,7 @@ from trueness.data.storage import are_counts, count_columns_of
 from trueness.data.verdict_logs import refuse_log
 from trueness.findings.request import Request
 
-MOST_NAMED = 12  # columns that are named in a sentence
+MAX_COLUMNS_NAMED = 12  # columns that are named in a sentence
 
 
 @final
@@ -104,15 +104,17 @@ def open_data(
     if label is None and not columns:
         _refuse_log(file)
 
-    with collected_remarks() as cleaned:
+    with collected_remarks() as cleaning_remarks:
         with progress("Reading the file", unit=""):
             source = open_source(file, ordered=keep_order, decimal=decimal)
             fixed_prevalence, prevalence_range = _read_prevalence(
                 prevalence, takes_range
             )
-            others = {*columns, count, weight, cluster, by}
-            label_found = label is not None or not has_no_label(source.table, others)
-            request = choose(
+            other_columns = {*columns, count, weight, cluster, by}
+            label_found = label is not None or not has_no_label(
+                source.table, other_columns
+            )
+            request = choose_columns(
                 source,
                 Request(
                     label=label,
@@ -155,9 +157,9 @@ def open_data(
         request = _with_strata(source, request)
 
     if strict:
-        refuse_cleaned(cleaned)
+        refuse_cleaned(cleaning_remarks)
 
-    tell(cleaned)
+    tell(cleaning_remarks)
 
     if rule.rows_are_cases:
         refuse_long_file(source, request, compares=rule.least > 1)
@@ -264,7 +266,7 @@ def _columns_to_read(source: Source, request: Request) -> tuple[str, ...]:
 
 def _with_counts(source: Source, request: Request) -> Request:
     """Take the numbers of cases of a table of counts; mention a column that may be."""
-    unused = looks_counted(source, request)
+    unused = unnamed_count_column(source, request)
     if unused is None:
         return request
 
@@ -302,8 +304,8 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
         if name not in request.columns
     ]
     if others:
-        ellipsis = ", ..." if len(others) > MOST_NAMED else ""
-        shell.say(f"Not used: {', '.join(others[:MOST_NAMED])}{ellipsis}.")
+        ellipsis = ", ..." if len(others) > MAX_COLUMNS_NAMED else ""
+        shell.say(f"Not used: {', '.join(others[:MAX_COLUMNS_NAMED])}{ellipsis}.")
 
     if option == "score" and request.label is not None:
         # a column of counts is mentioned where it is looked for

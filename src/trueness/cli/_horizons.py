@@ -10,7 +10,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness._core.files import temporary_folder
-from trueness.cli._source import Source, known, open_source
+from trueness.cli._source import Source, existing_column, open_source
 from trueness.data.column_roles import EVENT_NAMES, TIME_NAMES
 from trueness.data.engines import quoted
 from trueness.data.horizons import HorizonLabels, at_horizon
@@ -72,7 +72,7 @@ def column_values(source: Source, name: str | None, option: str) -> Array:
             choices=tuple(source.types),
         )
 
-    known(source, name, f"--{option}")
+    existing_column(source, name, f"--{option}")
     values = source.rows.project(quoted(name)).fetchnumpy()[name]
     if not np.ma.isMaskedArray(values):
         return np.asarray(values)

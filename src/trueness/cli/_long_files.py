@@ -9,7 +9,7 @@ from trueness.data.engines import reading
 from trueness.data.long_tables import LongTable, find_long_table, refuse_long_table
 from trueness.findings.request import Request
 
-MOST_BYTES = 1 << 27  # a larger file is not read once more for this
+MAX_BYTES = 1 << 27  # a larger file is not read once more for this
 
 
 def refuse_long_file(source: Source, request: Request, compares: bool = False) -> None:
@@ -37,4 +37,4 @@ def _is_asked(source: Source, request: Request) -> bool:
     if request.cluster or request.count:
         return False
     path = Path(source.name)
-    return not path.is_file() or path.stat().st_size <= MOST_BYTES
+    return not path.is_file() or path.stat().st_size <= MAX_BYTES

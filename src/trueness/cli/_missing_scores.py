@@ -22,8 +22,8 @@ from trueness.data.cleaning import is_missing_word
 from trueness.data.columns import column
 from trueness.data.text_files import decoded, separators
 
-MOST_BYTES = 1 << 27  # a larger file is not read once more
-SHOWN = 5  # rows that are named
+MAX_BYTES = 1 << 27  # a larger file is not read once more
+MAX_ROWS_NAMED = 5  # rows that are named
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def _rows_to_name(err: InputError, data: FileData) -> str:
     """Return a sentence about the rows without a score; empty where there is none."""
     path = Path(data.source.path)
     is_about_scores = err.option == "missing_scores"
-    if not is_about_scores or not path.is_file() or path.stat().st_size > MOST_BYTES:
+    if not is_about_scores or not path.is_file() or path.stat().st_size > MAX_BYTES:
         return ""
 
     with suppress(InputError, OSError, UnicodeError, csv.Error):
@@ -56,20 +56,20 @@ def places_without_score(source: Source, scores: Sequence[str]) -> str:
     if source.is_text:
         lines = _lines_of_text(source, scores)
         if lines is not None:
-            return _sentence("line", lines)
-    return _sentence("row", _rows_in_order(source, scores))
+            return _sentence_on_places("line", lines)
+    return _sentence_on_places("row", _rows_in_order(source, scores))
 
 
-def _sentence(kind: str, numbers: Sequence[int]) -> str:
+def _sentence_on_places(kind: str, numbers: Sequence[int]) -> str:
     """Name the lines or rows, the first few of many."""
     if not numbers:
         return ""
 
     kinds = kind if len(numbers) == 1 else f"{kind}s"
-    named = ", ".join(f"{number:,}" for number in numbers[:SHOWN])
+    named = ", ".join(f"{number:,}" for number in numbers[:MAX_ROWS_NAMED])
     others = ""
-    if len(numbers) > SHOWN:
-        others = f" and {len(numbers) - SHOWN:,} more"
+    if len(numbers) > MAX_ROWS_NAMED:
+        others = f" and {len(numbers) - MAX_ROWS_NAMED:,} more"
 
     return f"See {kinds} {named}{others} of the file."
 
@@ -97,12 +97,12 @@ def _lines_that_lack(records: Any, places: Sequence[int]) -> list[int]:
     lines = []
     for record in records:
         is_empty = not any(map(str.strip, record))
-        if not is_empty and _lacks(record, places):
+        if not is_empty and _lacks_a_number(record, places):
             lines.append(records.line_num)
     return lines
 
 
-def _lacks(record: Sequence[str], places: Sequence[int]) -> bool:
+def _lacks_a_number(record: Sequence[str], places: Sequence[int]) -> bool:
     """Return whether this record lacks a number in one of these places."""
     for place in places:
         # a line may end before the score

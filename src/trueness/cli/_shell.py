@@ -69,13 +69,13 @@ _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 _OPTIONS: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
 
 DRAWN_BY_MATPLOTLIB = (".png", ".pdf")
-FIGURES = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
-ROWS = (".parquet", ".csv")
+FIGURE_FORMATS = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
+ROW_FORMATS = (".parquet", ".csv")
 OUT_OF_MEMORY = (
     "There is not enough memory for this analysis. Name fewer columns, or use fewer "
     "rows."
 )
-GAP = 2  # characters between the columns of a table
+COLUMN_GAP = 2  # characters between the columns of a table
 
 
 @final
@@ -91,51 +91,51 @@ class CommandAnswer:
     command: str = ""  # whose answer it is
 
 
-def answered(
+def command_answer(
     *findings: Finding,
     chart: Callable[[], Any] | None = None,
     about: dict[str, Any] | None = None,
     code: int = 0,
-    **more: object,
+    **numbers: object,
 ) -> CommandAnswer:
     """Answer of a command: the numbers, sentences and tables of its findings.
 
     ``about`` says which file, columns and cases they are about (:func:`about`);
     ``more`` are numbers that belong to the command itself.
     """
-    result = dict(more)
+    result = dict(numbers)
 
     parts: list[str | Table] = []
     for finding in findings:
         result |= finding.numbers
-        parts += spoken(finding.answer)
+        parts += shell_sentences(finding.answer)
         parts += [table for table in finding.tables if table.brief and table.rows]
-        parts += spoken(finding.notes)
+        parts += shell_sentences(finding.notes)
 
     return CommandAnswer(
         result=result, parts=parts, chart=chart, about=about or {}, code=code
     )
 
 
-def completed(
-    answer: CommandAnswer, command: str, cleaned: Sequence[str] = ()
+def complete_answer(
+    answer: CommandAnswer, command: str, cleaning_remarks: Sequence[str] = ()
 ) -> CommandAnswer:
     """Add the name of the command, and what was cleaned in the file."""
     answer = replace(answer, command=command)
-    if not cleaned:
+    if not cleaning_remarks:
         return answer
 
-    about = answer.about | {"cleaned": list(cleaned)}
+    about = answer.about | {"cleaned": list(cleaning_remarks)}
     # a report says it itself, and what goes to a device has no other parts
     is_said = any("Cleaned: " in str(part) for part in answer.parts)
     if is_said or not answer.parts:
         return replace(answer, about=about)
 
-    line = f"Cleaned: {' '.join(cleaned)}"
+    line = f"Cleaned: {' '.join(cleaning_remarks)}"
     return replace(answer, parts=[*answer.parts, line], about=about)
 
 
-def spoken(notes: Sequence[Note]) -> list[str]:
+def shell_sentences(notes: Sequence[Note]) -> list[str]:
     """Say notes in the words of the command line."""
     options = _OPTIONS.get() or None
     return [write_out(note, SHELL, options) for note in notes]
@@ -172,12 +172,12 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     from trueness import __version__
 
     head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
-    said_too = [part for part in answer.parts if isinstance(part, str) and part]
-    body = json_value(answer.about | {"sentences": said_too, "result": answer.result})
+    sentences = [part for part in answer.parts if isinstance(part, str) and part]
+    body = json_value(answer.about | {"sentences": sentences, "result": answer.result})
     return {**head, **body}
 
 
-def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
+def about(data: FileData, counts: Tally | Panel | Leaves) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
     request = data.request
     columns: dict[str, Any] = {"label": request.label, "scores": list(request.scores)}
@@ -187,13 +187,13 @@ def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     content = about_cases(
         data.source.name,
         columns,
-        counted.n,
-        counted.neg.sum().item(),
-        counted.pos.sum().item(),
-        counted.unknown.sum().item(),
+        counts.n,
+        counts.neg.sum().item(),
+        counts.pos.sum().item(),
+        counts.unknown.sum().item(),
     )
     # leaves have no design
-    content["design"] = json_value(getattr(counted, "design", PLAIN))
+    content["design"] = json_value(getattr(counts, "design", PLAIN))
     content["positive"] = request.positive
 
     return content
@@ -215,13 +215,13 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def warnings_said() -> Iterator[list[CommandAnswer]]:
+def printed_warnings() -> Iterator[list[CommandAnswer]]:
     """Print the warnings of the library that no answer has in its notes.
 
     The caller puts its answers into the list. Warnings of other libraries stay.
     """
     answers: list[CommandAnswer] = []
-    with warnings.catch_warnings(record=True) as raised:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         for kind in OWN_WARNINGS:
             warnings.simplefilter("always", kind)
         yield answers
@@ -230,19 +230,22 @@ def warnings_said() -> Iterator[list[CommandAnswer]]:
     for answer in answers:
         sentences += [part for part in answer.parts if isinstance(part, str)]
 
-    own_warnings = [str(warning.message) for warning in raised if _own(warning)]
+    own_warnings = [
+        str(warning.message) for warning in caught_warnings if _is_own_warning(warning)
+    ]
     for text in dict.fromkeys(own_warnings):
         if not any(text in sentence for sentence in sentences):
             say(f"Warning: {text}")
 
-    for warning in raised:
-        if not _own(warning):
+    for warning in caught_warnings:
+        if not _is_own_warning(warning):
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
 
 
-def _own(warning: warnings.WarningMessage) -> bool:
+def _is_own_warning(warning: warnings.WarningMessage) -> bool:
+    """Return whether a warning is one of this library."""
     return issubclass(warning.category, OWN_WARNINGS)
 
 
@@ -251,7 +254,7 @@ def _print(stream: TextIO, part: str | Table) -> None:
     console = _console(stream)
 
     if isinstance(part, Table):
-        for number, piece in enumerate(_fitting(part, console.width)):
+        for number, piece in enumerate(_grids_that_fit(part, console.width)):
             if number > 0:
                 console.print()
             console.print(piece)
@@ -263,14 +266,14 @@ def _print(stream: TextIO, part: str | Table) -> None:
     console.print(text, soft_wrap=not stream.isatty())
 
 
-def each_group(
+def answer_each_group(
     groups: Mapping[Any, T], analysis: Callable[[T], R]
 ) -> dict[str, R | None]:
     """Answer for each group; where its cases are too few say so, and give None."""
     answers: dict[str, R | None] = {}
-    for name, part in groups.items():
+    for name, cases in groups.items():
         try:
-            answers[str(name)] = analysis(part)
+            answers[str(name)] = analysis(cases)
         except (NotEnoughCases, Infeasible) as err:
             say(f"There is no answer for group {str(name)!r}: {err.message}")
             answers[str(name)] = None
@@ -279,14 +282,15 @@ def each_group(
 
 
 def _head(grid: Table) -> list[str]:
+    """Return the names of the columns, long ones cut."""
     return [shown(name, MAX_NAME_LETTERS) for name in grid.head]
 
 
-def _fitting(grid: Table, width: int) -> list[Grid]:
+def _grids_that_fit(grid: Table, width: int) -> list[Grid]:
     """Return a table in parts that fit, each with the names at its left."""
     widths = []
     for cells in zip(_head(grid), *grid.texts, strict=True):
-        widths.append(GAP + max(map(cell_len, cells)))
+        widths.append(COLUMN_GAP + max(map(cell_len, cells)))
 
     # the names are the columns of words before the first one of numbers
     number_of_names = 0
@@ -295,40 +299,49 @@ def _fitting(grid: Table, width: int) -> list[Grid]:
 
     names = list(range(number_of_names))
     width_of_names = sum(widths[:number_of_names])
-    parts: list[list[int]] = [[]]
-    used = width_of_names
+    columns_of_grids: list[list[int]] = [[]]
+    width_used = width_of_names
     for column in range(number_of_names, len(widths)):
         # the last column needs no gap behind it
-        if parts[-1] and used + widths[column] - GAP > width:
-            parts.append([])
-            used = width_of_names
-        parts[-1].append(column)
-        used += widths[column]
+        if columns_of_grids[-1] and width_used + widths[column] - COLUMN_GAP > width:
+            columns_of_grids.append([])
+            width_used = width_of_names
+        columns_of_grids[-1].append(column)
+        width_used += widths[column]
 
-    return [_drawn(grid, names, part, widths, width) for part in parts]
+    return [
+        _grid_of_columns(grid, names, columns, widths, width)
+        for columns in columns_of_grids
+    ]
 
 
-def _drawn(
-    grid: Table, names: list[int], numbers: list[int], widths: list[int], width: int
+def _grid_of_columns(
+    grid: Table,
+    columns_of_names: list[int],
+    columns_of_numbers: list[int],
+    widths: list[int],
+    width: int,
 ) -> Grid:
     """Return some columns as a grid; where room is short, names are cut."""
-    room_for_names = width - sum(widths[column] for column in numbers)
-    if numbers:
-        room_for_names += GAP
-    names_are_cut = sum(widths[column] for column in names) > room_for_names
+    room_for_names = width - sum(widths[column] for column in columns_of_numbers)
+    if columns_of_numbers:
+        room_for_names += COLUMN_GAP
+    names_are_cut = sum(widths[column] for column in columns_of_names) > room_for_names
 
-    rich_grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    rich_grid = Grid(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0))
     head = _head(grid)
-    for column in (*names, *numbers):
-        side: JustifyMethod = "left" if grid.wordy[column] else "right"
-        rich_grid.add_column(Text(head[column]), justify=side, no_wrap=True)
-        if column in names and names_are_cut:
+    for column in (*columns_of_names, *columns_of_numbers):
+        alignment: JustifyMethod = "left" if grid.wordy[column] else "right"
+        rich_grid.add_column(Text(head[column]), justify=alignment, no_wrap=True)
+        if column in columns_of_names and names_are_cut:
             # four letters are the least that tells names apart
-            room_for_name = room_for_names // len(names) - GAP
+            room_for_name = room_for_names // len(columns_of_names) - COLUMN_GAP
             rich_grid.columns[-1].max_width = max(4, room_for_name)
 
     for row in grid.texts:
-        rich_grid.add_row(*(Text(row[column]) for column in (*names, *numbers)))
+        rich_grid.add_row(
+            *(Text(row[column]) for column in (*columns_of_names, *columns_of_numbers))
+        )
 
     return rich_grid
 
@@ -340,7 +353,9 @@ def _console(stream: TextIO) -> Console:
 
 
 @contextmanager
-def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
+def errors_as_exit_codes(
+    debug: bool, quiet: bool, options: Iterable[str]
+) -> Iterator[None]:
     """End a command with a sentence and an exit code, as the help says."""
     interrupts.raise_when_interrupted()
     quiet_token = _QUIET.set(quiet)
@@ -355,7 +370,7 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
         # a reader that closed the pipe, such as head, is no error even when debugging
         if debug and not isinstance(err, BrokenPipeError):
             raise
-        raise typer.Exit(_end(err)) from None
+        raise typer.Exit(_print_why_it_ends(err)) from None
     except (Exception, Stopped) as err:
         # errors that no input explains keep their traceback, but for these two: memory
         # that ran out, and an engine that Ctrl-C or SIGTERM interrupted
@@ -364,14 +379,14 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
             raise typer.Exit(2) from None
         if debug or not _signals.was_asked_to_end(err):
             raise
-        raise typer.Exit(_end(KeyboardInterrupt())) from None
+        raise typer.Exit(_print_why_it_ends(KeyboardInterrupt())) from None
     finally:
         _QUIET.reset(quiet_token)
         _OPTIONS.reset(options_token)
 
 
 # what a command calls otherwise than Python
-FLAGS = {
+OPTION_OF_ARGUMENT = {
     "path": "--output",
     "replicates": "--draws",
     "rng": "--seed",
@@ -384,7 +399,7 @@ def error_text(err: BaseException) -> str:
     """Message of an error, and what to type on the command line."""
     if not isinstance(err, (InputError, NotEnoughCases)):
         return str(err)
-    advice = shell_advice(err, options=_OPTIONS.get() or None, names=FLAGS)
+    advice = shell_advice(err, options=_OPTIONS.get() or None, names=OPTION_OF_ARGUMENT)
     return f"{err.message} {advice}".strip()
 
 
@@ -394,7 +409,7 @@ def _is_out_of_memory(err: BaseException) -> bool:
     return isinstance(err, MemoryError) or is_of_engine
 
 
-def _end(err: BaseException) -> int:
+def _print_why_it_ends(err: BaseException) -> int:
     """Print why a command ends early, and return its exit code."""
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
@@ -410,8 +425,8 @@ def _end(err: BaseException) -> int:
 
         reason = str(err.strerror or err).rstrip(".")
         if "cannot be" not in reason:  # else it is a sentence of ours
-            where = f" {err.filename}" if err.filename else ""
-            reason = f"cannot write or read{where}: {reason}"
+            place = f" {err.filename}" if err.filename else ""
+            reason = f"cannot write or read{place}: {reason}"
         if not isinstance(err, BrokenPipeError):
             _print(sys.stderr, f"Error: {reason}.")
 
@@ -425,7 +440,7 @@ def _end(err: BaseException) -> int:
 def check_figure(plot: Path | None) -> None:
     """Raise an error before the work when a figure has no format."""
     if plot is not None:
-        _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
+        _options.choice(plot.suffix.lower(), FIGURE_FORMATS, "the ending of --plot")
         if plot.suffix.lower() in DRAWN_BY_MATPLOTLIB:
             required("matplotlib", "plots")
 
@@ -473,8 +488,8 @@ def _check_can_be_written(path: Path) -> None:
         raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
 
     # a device is written itself, other files are replaced in their folder
-    written = path if is_device(path) else folder
-    if not os.access(written, os.W_OK):
+    place_written = path if is_device(path) else folder
+    if not os.access(place_written, os.W_OK):
         message = f"{path} cannot be written: the folder {folder} is read-only"
         raise OSError(errno.EACCES, message)
 
@@ -492,7 +507,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
             example="rows.csv",
         )
 
-    _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
+    _options.choice(output.suffix.lower(), ROW_FORMATS, "the ending of --output")
 
     if column in source.types:
         raise InputError(
@@ -504,7 +519,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
 
 
 def write_rows(
-    source: Source, column: str, score: Callable[[Any], Floats], output: Path
+    source: Source, column: str, score: Callable[[pyarrow.Table], Floats], output: Path
 ) -> int:
     """Write all rows of a file with one more column, all or nothing; return how many.
 
@@ -551,7 +566,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_report(
-    page: Page, output: Path | None, evidence: Any = None, say_so: bool = True
+    page: Page, output: Path | None, evidence: Any = None, announce: bool = True
 ) -> int:
     """Write a page where it was asked for, say so, and give its size.
 
@@ -562,17 +577,17 @@ def write_report(
 
     from trueness.reports import write_page  # Jinja2 is loaded when needed
 
-    written = write_page(page, output, evidence)
+    report_file = write_page(page, output, evidence)
 
-    if say_so:
-        say(f"{written}; open it in a browser.")
+    if announce:
+        say(f"{report_file}; open it in a browser.")
 
-    return written.size
+    return report_file.size
 
 
-def save_fitted(fitted: Map | Rule, path: Path | None, *score: str) -> None:
+def save_fitted(map_or_rule: Map | Rule, path: Path | None, *score: str) -> None:
     """Save what was fitted, a map of one score with its name."""
     if path is None:
         return
-    fitted.save(path, *score)
+    map_or_rule.save(path, *score)
     say(f"Saved what was fitted to {path}.")

@@ -22,7 +22,7 @@ STOP_REQUEST = threading.Event()
 _RECEIVED: list[int] = []  # a handler has nowhere else to note it
 
 
-def listen() -> None:
+def handle_signals() -> None:
     """Hear Ctrl-C and SIGTERM from now on."""
     signal.signal(signal.SIGTERM, _unwind)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -58,7 +58,7 @@ def was_asked_to_end(error: BaseException) -> bool:
     return is_interrupt or str(error) == "Query interrupted"
 
 
-def leave(error: BaseException) -> NoReturn:
+def exit_process(error: BaseException) -> NoReturn:
     """End the process after a signal: clean up, and wait for no thread of an engine.
 
     Python would end such threads in their midst, and the engine then aborts.

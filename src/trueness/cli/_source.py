@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, TypeVar, final
 
 import duckdb
 
@@ -37,14 +37,17 @@ from trueness.data.relation_tables import (
     in_python,
 )
 
+Name = TypeVar("Name", str, str | None)
 SAMPLE = "sample:"
 MEMORY_LIMIT = "1GB"  # of the engine, for tables in memory
-_IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
+_MAX_BYTES_IN_MEMORY = (
+    1 << 27
+)  # bytes of a file that is read once, and not once a score
 _COMPRESSED = (".gz", ".zst", ".bz2")
-_LARGER_UNPACKED = 8  # times, at least where a compressed table is very regular
+_UNPACKING_FACTOR = 8  # times, at least where a compressed table is very regular
 _IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
-_SHEETS = (".numbers",)  # which nothing here reads
-_TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst|\.bz2)?$")
+_UNREADABLE_SHEETS = (".numbers",)  # which nothing here reads
+_TEXT_FILE = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst|\.bz2)?$")
 
 __all__ = ["REAL_TYPES", "WHOLE_TYPES", "Source", "names_of", "open_source"]
 
@@ -70,7 +73,7 @@ class Source:
     @property
     def is_text(self) -> bool:
         """Return whether it is one CSV file, whose text columns can stay as written."""
-        return Path(self.path).is_file() and bool(_TEXT.search(self.path.lower()))
+        return Path(self.path).is_file() and bool(_TEXT_FILE.search(self.path.lower()))
 
     @property
     def path(self) -> str:
@@ -158,12 +161,12 @@ def memory_engine() -> Any:
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:
     """Yield the values of a column, each with its rows."""
     types = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    readable = in_python(column, types[column])
-    distinct = rows.select(readable).distinct().fetchall()
+    python_value = in_python(column, types[column])
+    distinct = rows.select(python_value).distinct().fetchall()
 
-    of_row = duckdb.SQLExpression(quoted(column))
+    column_value = duckdb.SQLExpression(quoted(column))
     for (value,) in sorted(distinct, key=str):
-        yield value, rows.filter(of_row == duckdb.ConstantExpression(value))
+        yield value, rows.filter(column_value == duckdb.ConstantExpression(value))
 
 
 def open_source(
@@ -182,7 +185,9 @@ def open_source(
     """
     if not isinstance(file, str):
         if len(file) > 1:
-            return _describe(", ".join(file), scan([sample_path(f) for f in file]))
+            return _source_of_rows(
+                ", ".join(file), scan([sample_path(f) for f in file])
+            )
         (file,) = file
 
     if decimal not in (None, ".", ","):
@@ -193,9 +198,11 @@ def open_source(
 
     if file == "-":
         name = "standard input"
-        return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
+        return _source_of_rows(name, _rows_of_stream(sys.stdin.buffer, name, decimal))
 
-    return _describe(file, _scan(sample_path(file), ordered, decimal, threads))
+    return _source_of_rows(
+        file, _open_rows(sample_path(file), ordered, decimal, threads)
+    )
 
 
 def sample_path(file: str) -> str:
@@ -214,7 +221,7 @@ def is_local(file: str) -> bool:
     return file != "-" and "://" not in file and not file.startswith(SAMPLE)
 
 
-def _describe(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
+def _source_of_rows(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
     with reading():
         first = rows.limit(1).select("1").fetchall()  # no column is fetched for it
     if not first:
@@ -224,14 +231,14 @@ def _describe(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
     return Source(name, rows)
 
 
-def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
+def _rows_of_stream(stream: IO[bytes], name: str, decimal: str | None) -> Any:
     """Copy a stream to a file: the types of a CSV are found by reading it twice."""
     path = temporary_folder() / "input.csv"
 
     try:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        _not_empty(path, name)
+        _check_not_empty(path, name)
         rows = scan(path, settings=_IN_ORDER, decimal=decimal).to_arrow_table()
     finally:
         path.unlink(missing_ok=True)
@@ -239,12 +246,14 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
     return in_memory(rows)
 
 
-def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) -> Any:
+def _open_rows(
+    file: str, ordered: bool, decimal: str | None, threads: int | None
+) -> Any:
     """Open a file, a stream or an address; what cannot be read says what to do."""
     path = Path(file)
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
-            return _spooled(stream, file, decimal)
+            return _rows_of_stream(stream, file, decimal)
 
     names_one_file = "://" not in file and not re.search(r"[*?[]|::", file)
     if names_one_file and not path.exists():
@@ -253,14 +262,14 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
             f"data, type {SAMPLE}west_nile."
         )
 
-    if path.suffix.lower() in _SHEETS:
+    if path.suffix.lower() in _UNREADABLE_SHEETS:
         raise InputError(
             f"{file} is an Apple Numbers file, which Trueness does not read. Export "
             "it as Excel or CSV (UTF-8)."
         )
 
     if path.is_file():
-        _not_empty(path, file)
+        _check_not_empty(path, file)
 
     settings: dict[str, Any] = {}
     if ordered:
@@ -299,22 +308,22 @@ def _fits_in_memory(path: Path) -> bool:
     """Return whether a file is so small that it is read once for all questions."""
     size = path.stat().st_size
     if path.suffix.lower() in _COMPRESSED:
-        size *= _LARGER_UNPACKED
-    return size <= _IN_MEMORY
+        size *= _UNPACKING_FACTOR
+    return size <= _MAX_BYTES_IN_MEMORY
 
 
-def _not_empty(path: Path, name: str) -> None:
+def _check_not_empty(path: Path, name: str) -> None:
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty. A header and rows are needed.")
 
 
-def known(source: Source, name: str | None, what: str) -> Any:
-    """Pass on the name of a column, or say which there are."""
+def existing_column(source: Source, name: Name, option_typed: str) -> Name:
+    """Return the name of a column that is there, or None; else raise an error."""
     names = list(source.types)
     if name is None or name in names:
         return name
 
-    option = what.removeprefix("--").replace("-", "_")
+    option = option_typed.removeprefix("--").replace("-", "_")
 
     if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(

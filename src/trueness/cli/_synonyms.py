@@ -188,7 +188,7 @@ COMMAND_OF_CALL: Mapping[str, str] = {
 }
 
 
-def command_for(word: str) -> str | None:
+def command_for(typed_word: str) -> str | None:
     """Return what to type for a word of another field, or None.
 
     >>> command_for("gini")
@@ -196,26 +196,26 @@ def command_for(word: str) -> str | None:
     >>> command_for("Weighted-Kappa").partition("COLUMN ")[2]
     '--rater COLUMN --method cohen --weights quadratic'
     """
-    for call in calls_for(word):
+    for call in calls_for(typed_word):
         return command_of_call(call)
 
     # the metrics are loaded here: every command would wait for them at the head
     from trueness.metrics.definitions import METRICS
 
-    written = word.replace("-", "_").casefold()
+    written = typed_word.replace("-", "_").casefold()
     is_metric = any(
         written in (metric.name, *metric.aliases) for metric in METRICS.values()
     )
     return f"trueness {AT_THRESHOLD}" if is_metric else None
 
 
-def nearest_command(word: str) -> str | None:
+def nearest_command(typed_word: str) -> str | None:
     """Return the command that comes nearest to what Trueness does not compute.
 
     >>> nearest_command("afroc")
     'trueness readers FILE --label COLUMN --score COLUMN'
     """
-    call = nearest_call(word)
+    call = nearest_call(typed_word)
     return command_of_call(call) if call else None
 
 

@@ -77,4 +77,4 @@ def agree_command(
         panel = count_panel(data)
 
     finding = how_raters_agree(panel, method=method, weights=weights, level=level)
-    return shell.answered(finding, about=shell.about(data, panel))
+    return shell.command_answer(finding, about=shell.about(data, panel))

@@ -6,7 +6,7 @@ import json as json_text
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import numpy as np
 import typer
@@ -18,13 +18,16 @@ from trueness._core.numbers import counted
 from trueness.calibration.maps import Map, known_scores, load_map
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._source import Source, known, names_of, open_source
+from trueness.cli._source import Source, existing_column, names_of, open_source
 from trueness.data.column_roles import one_score
 from trueness.scale.application import apply as apply_map
 from trueness.scale.application import inputs_of
 from trueness.threshold.rule import Rule
 
-ROUNDING = 1e-9  # a score may lie so far outside the range of a map
+if TYPE_CHECKING:
+    import pyarrow
+
+SCORE_TOLERANCE = 1e-9  # a score may lie so far outside the range of a map
 
 
 def apply_command(
@@ -62,14 +65,14 @@ def apply_command(
     if _is_rule(map):
         return _apply_rule(Rule.load(map), source, score, column, output)
 
-    fitted = load_map(map)
-    names = _columns_of_map(map, fitted, source, score)
+    loaded_map = load_map(map)
+    names = _columns_of_map(map, loaded_map, source, score)
     new_column = column or _default_name(names)
     shell.check_rows(output, source, new_column)
 
-    written = write_scored_rows(source, fitted, names, new_column, output)
-    kind = type(fitted).__name__
-    scored = written.rows - written.rows_without_score
+    written_rows = write_scored_rows(source, loaded_map, names, new_column, output)
+    kind = type(loaded_map).__name__
+    rows_scored = written_rows.rows - written_rows.rows_without_score
 
     return shell.CommandAnswer(
         result={
@@ -78,11 +81,11 @@ def apply_command(
             "output": str(output),
             "scores": names,
             "column": new_column,
-            "rows": written.rows,
+            "rows": written_rows.rows,
         },
         parts=[
-            f"{scored:,} rows scored by {kind} from {listing(names)}.",
-            *written.remarks,
+            f"{rows_scored:,} rows scored by {kind} from {listing(names)}.",
+            *written_rows.remarks,
         ],
     )
 
@@ -110,17 +113,17 @@ def _apply_rule(
         names = list(one_score(source.table, set(), by_name=False))
         shell.say(f"Using score {names_of(names)}: no other column fits.")
     else:
-        names = [known(source, score, "This rule")]
+        names = [existing_column(source, score, "This rule")]
 
     new_column = column or f"{names[0]}_flagged"
     shell.check_rows(output, source, new_column)
     flagged = 0
 
-    def decisions(rows: Any) -> Floats:
+    def decisions(rows: pyarrow.Table) -> Floats:
         nonlocal flagged
-        decided = rule.decide(_as_floats(rows[names[0]]))
-        flagged = int((decided == 1).sum())
-        return decided
+        verdicts = rule.decide(_as_floats(rows[names[0]]))
+        flagged = int((verdicts == 1).sum())
+        return verdicts
 
     rows = shell.write_rows(source, new_column, decisions, output)
 
@@ -139,26 +142,27 @@ def _apply_rule(
 
 
 def _columns_of_map(
-    map_file: str, fitted: Map, source: Source, score: str | None
+    map_file: str, loaded_map: Map, source: Source, score: str | None
 ) -> list[str]:
     """Return the columns that a map reads: those it was fitted on, or the one named."""
-    several = inputs_of(fitted)
-    if several is not None:
+    input_names = inputs_of(loaded_map)
+    if input_names is not None:
         if score is not None:
             raise InputError(
-                f"This map reads the columns {listing(several)}; leave the score out.",
+                f"This map reads the columns {listing(input_names)}; leave the score "
+                "out.",
                 option="score",
             )
-        described_map = f"This map of {listing(several)}"
-        return [known(source, name, described_map) for name in several]
+        described_map = f"This map of {listing(input_names)}"
+        return [existing_column(source, name, described_map) for name in input_names]
 
     if score is not None:
-        return [known(source, score, "This map")]
+        return [existing_column(source, score, "This map")]
 
     # nobody named a score: that of the fit, or the only one that it could be
-    saved = json_text.loads(Path(map_file).read_text(encoding="utf-8"))
-    if saved.get("score") in source.types:
-        names = [saved["score"]]
+    content = json_text.loads(Path(map_file).read_text(encoding="utf-8"))
+    if content.get("score") in source.types:
+        names = [content["score"]]
         reason = "the map was fitted on it"
     else:
         names = list(one_score(source.table, set(), by_name=False))
@@ -183,21 +187,21 @@ class WrittenRows:
 
 
 def write_scored_rows(
-    source: Source, fitted: Map, names: list[str], new_column: str, output: Path
+    source: Source, loaded_map: Map, names: list[str], new_column: str, output: Path
 ) -> WrittenRows:
     """Write all rows of a file with the score that a map gives them."""
-    score = names[0] if inputs_of(fitted) is None else None
+    score = names[0] if inputs_of(loaded_map) is None else None
     remarks: list[str] = []
     rows_without_score = 0
 
-    def new_scores(rows: Any) -> Floats:
+    def new_scores(rows: pyarrow.Table) -> Floats:
         """Return the scores of a table of rows, and note what is missing in them."""
         # called by write_rows with the table it writes, so that rows stay in step
         nonlocal rows_without_score
-        applied = apply_map(rows.select(names), fitted, score, name=new_column)
+        applied = apply_map(rows.select(names), loaded_map, score, name=new_column)
         scores = np.asarray(applied[new_column].to_numpy(), np.float64)
 
-        if fitted.reads_names:  # leaves, which are looked up
+        if loaded_map.reads_names:  # leaves, which are looked up
             return scores
 
         inputs = np.column_stack([_as_floats(rows[name]) for name in names])
@@ -209,14 +213,15 @@ def write_scored_rows(
         if score is None:
             remarks.extend(_remarks_on_missing(inputs))
 
-        remarks.extend(_remarks_on_range(fitted, names, inputs, score))
+        remarks.extend(_remarks_on_range(loaded_map, names, inputs, score))
         return scores
 
     rows = shell.write_rows(source, new_column, new_scores, output)
     return WrittenRows(rows, rows_without_score, tuple(remarks))
 
 
-def _as_floats(column: Any) -> Floats:
+def _as_floats(column: pyarrow.ChunkedArray) -> Floats:
+    """Return a column of Arrow as numbers, NaN where one is missing."""
     values: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
     return values
 
@@ -235,22 +240,22 @@ def _remarks_on_missing(inputs: Floats) -> Iterator[str]:
 
 
 def _remarks_on_range(
-    fitted: Any, names: Sequence[str], inputs: Floats, score: str | None
+    loaded_map: Any, names: Sequence[str], inputs: Floats, score: str | None
 ) -> Iterator[str]:
     """Say how many scores lie outside of those that the map was fitted on."""
     if score is not None:
-        ranges = [known_scores(fitted.expression)]
+        ranges = [known_scores(loaded_map.expression)]
     else:  # combiners that rank have kept the scores they were fitted on
-        fitted_scores = getattr(fitted, "scores", ())
+        fitted_scores = getattr(loaded_map, "scores", ())
         ranges = [(scores[0], scores[-1]) for scores in fitted_scores if scores.size]
 
     for name, (low, high), values in zip(names, ranges, inputs.T, strict=False):
-        is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)
+        is_outside = (values < low - SCORE_TOLERANCE) | (
+            values > high + SCORE_TOLERANCE
+        )
         outside = int(is_outside.sum())
         if outside:
-            of_column = f" of {name!r}" if score is None else ""
-            scores_lie = counted(
-                outside, f"score{of_column} lies", f"scores{of_column} lie"
-            )
-            span = f"{round(low, 6):g} to {round(high, 6):g}"
-            yield f"{scores_lie} outside {span}, where the map is constant."
+            which = f" of {name!r}" if score is None else ""
+            scores_lie = counted(outside, f"score{which} lies", f"scores{which} lie")
+            fitted_range = f"{round(low, 6):g} to {round(high, 6):g}"
+            yield f"{scores_lie} outside {fitted_range}, where the map is constant."

@@ -142,7 +142,7 @@ def _calibrate(
     if data.request.margin is not None:
         findings.append(calibration_as_it_is({score: tally}, data.request))
 
-    return shell.answered(
+    return shell.command_answer(
         *findings,
         about=shell.about(data, tally),
         chart=lambda: trueness.plots.reliability.figure_data(calibrated),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,12 +15,12 @@ from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing, nearest
 from trueness._core.numbers import percent
 from trueness.cli import options
-from trueness.cli._columns import FileData, choose, inverted, pivot_of
+from trueness.cli._columns import FileData, choose_columns, invert_scores, pivot_of
 from trueness.cli._file_data import say_what_was_inverted, say_what_was_taken
 from trueness.cli._long_files import long_file_of
-from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
-from trueness.cli._source import Source, known, open_source
-from trueness.cli.evals import AttemptColumns, about_attempts, parts_of
+from trueness.cli._shell import CommandAnswer, about, command_answer, say, write_text
+from trueness.cli._source import Source, existing_column, open_source
+from trueness.cli.evals import AttemptColumns, about_attempts, logs_by_value
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel
 from trueness.data.column_roles import is_test, one_score
@@ -36,16 +36,32 @@ from trueness.monitoring.checking import check_all
 from trueness.monitoring.claims import Evidence
 from trueness.monitoring.contracts import Contract, first_contract, read_contract
 from trueness.monitoring.measures import of_attempts
-from trueness.monitoring.requirements import requirement, requirement_of_test
+from trueness.monitoring.requirements import requirement as read_requirement
+from trueness.monitoring.requirements import requirement_of_test
 from trueness.monitoring.verdicts import Check
 
 # columns of the baseline beside those of the candidate
-_BASELINE = "trueness_baseline"
-_LABEL = "trueness_label"
-Checked = tuple[Check, Note, dict[str, Any]]
+_BASELINE_COLUMN = "trueness_baseline"
+_LABEL_COLUMN = "trueness_label"
 
 
-def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
+class FileCheck(NamedTuple):
+    """The check of a file, a note on its cases, and what the answer is about."""
+
+    check: Check
+    counts_note: Note
+    about: dict[str, Any]
+
+
+class ContractOnFile(NamedTuple):
+    """A contract, what it is called, and the file of predictions to check by it."""
+
+    contract: Contract
+    name: str
+    predictions: str
+
+
+def open_contract_data(contract: Contract, file: str) -> tuple[FileData, float]:
     """Open the file of a contract; return the proportion without a score, too."""
     source = open_source(file)
     request = _request_of(contract)
@@ -72,10 +88,10 @@ def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
                 choices=source.types,
             )
 
-    known(source, request.label, "label")
-    known(source, score_column, "score")
-    known(source, request.weight, "weight")
-    known(source, request.cluster, "cluster")
+    existing_column(source, request.label, "label")
+    existing_column(source, score_column, "score")
+    existing_column(source, request.weight, "weight")
+    existing_column(source, request.cluster, "cluster")
     rows, missing = with_scores(source, str(score_column))
 
     if long_file := long_file_of(source, request):
@@ -91,16 +107,23 @@ def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
 def _request_of(contract: Contract) -> Request:
     """Return the columns, the design and the level that a contract names."""
     score = contract.score
-    judged = [r.judges[0] for r in contract.requirements if r.judges]
-    if score is None and len(judged) == len(contract.requirements):
-        score = judged[0]  # a rate from judges has no score
+    judged_columns = [
+        requirement.judges[0]
+        for requirement in contract.requirements
+        if requirement.judges
+    ]
+    if score is None and len(judged_columns) == len(contract.requirements):
+        score = judged_columns[0]  # a rate from judges has no score
 
     return Request(
         label=contract.label,
         scores=() if score is None else (score,),
         positive=contract.positive,
         count=contract.count,
-        by=next((r.by for r in contract.requirements if r.by), None),
+        by=next(
+            (requirement.by for requirement in contract.requirements if requirement.by),
+            None,
+        ),
         weight=contract.weight,
         cluster=contract.cluster,
         sampling=contract.sampling,
@@ -148,7 +171,7 @@ def evidence_of(
     own on the same cases where a key joins the files, otherwise by itself. With
     ``invert`` all scores are turned round.
     """
-    data, missing = data_of(contract, file)
+    data, missing = open_contract_data(contract, file)
     pivot = None
     if invert:
         say_what_was_inverted()
@@ -157,28 +180,28 @@ def evidence_of(
 
     # the rows and the two scores of each paired comparison, by its baseline
     pairs = {
-        required.not_worse_than: (data.rows, [score, required.not_worse_than])
-        for required in contract.requirements
-        if required.not_worse_than in data.source.types
+        requirement.not_worse_than: (data.rows, [score, requirement.not_worse_than])
+        for requirement in contract.requirements
+        if requirement.not_worse_than in data.source.types
     }
     unpaired_rows = None
     if baseline is None:
         _check_baselines_are_columns(contract, data.source)
     elif contract.key:
-        joined_rows = _baseline(data, contract.key, baseline)
-        pairs["baseline"] = (joined_rows, [score, _BASELINE])
+        joined_rows = _baseline_rows(data, contract.key, baseline)
+        pairs["baseline"] = (joined_rows, [score, _BASELINE_COLUMN])
     else:
-        unpaired_rows = _baseline(data, None, baseline)
+        unpaired_rows = _baseline_rows(data, None, baseline)
 
     if invert:  # groups and a baseline are turned as all cases are
         pivot = pivot_of(tally(data.rows, score=score, **counting).score)
 
     def turned(counts: Any, pivot: float | None = pivot) -> Any:
-        return inverted(counts, pivot) if invert else counts
+        return invert_scores(counts, pivot) if invert else counts
 
     def count(by: str | None) -> Any:
         """Return the evidence on all cases, or on each group of a column."""
-        known(data.source, by, "by")
+        existing_column(data.source, by, "by")
         tallies = turned(tally(data.rows, score=score, by=by, **counting))
         baselines = None
         if unpaired_rows is not None:
@@ -203,9 +226,12 @@ def evidence_of(
 def _count_judges(contract: Contract, data: FileData) -> dict[str, Panel]:
     """Return a panel of the judges that a requirement names, by their joined names."""
     panels: dict[str, Panel] = {}
-    for required in contract.requirements:
-        if required.judges:
-            judges = [known(data.source, judge, "judges") for judge in required.judges]
+    for requirement in contract.requirements:
+        if requirement.judges:
+            judges = [
+                existing_column(data.source, judge, "judges")
+                for judge in requirement.judges
+            ]
             verdicts = panel(data.rows, judges, **data.request.counting)
             panels[",".join(judges)] = verdicts
 
@@ -237,74 +263,80 @@ def _evidence_of_groups(
 
 def _check_baselines_are_columns(contract: Contract, source: Source) -> None:
     """Raise an error for a requirement that compares with what is not there."""
-    for required in contract.requirements:
-        name = required.not_worse_than
+    for requirement in contract.requirements:
+        name = requirement.not_worse_than
         if name and name not in source.types:
             near = nearest(name, list(source.types))
             raise InputError(
-                f"{required} needs a baseline: another file, or a column of "
+                f"{requirement} needs a baseline: another file, or a column of "
                 f"{source.name} with its scores.{near}",
                 option="baseline",
                 example="last_release.parquet",
             )
 
 
-def _baseline(data: FileData, key: str | None, file: str) -> Any:
+def _baseline_rows(data: FileData, key: str | None, file: str) -> Any:
     """Return the rows of the baseline; with a key both files, joined case by case."""
-    other = open_source(file)
+    baseline = open_source(file)
     (score,) = data.request.scores
-    if holds_counts(other.rows, data.request.label):
-        return other.rows
+    if holds_counts(baseline.rows, data.request.label):
+        return baseline.rows
 
     if data.request.label is None:
         raise InputError(
-            f"{data.source.name} holds counts, and {other.name} does not. Give "
+            f"{data.source.name} holds counts, and {baseline.name} does not. Give "
             "counts of both, or the rows of both."
         )
 
-    old, lost = with_scores(other, known(other, score, "score"))
-    if lost:
+    rows_with_score, proportion_left_out = with_scores(
+        baseline, existing_column(baseline, score, "score")
+    )
+    if proportion_left_out:
         say(
-            f"{percent(lost)} of the rows of {other.name} have no score; these rows "
-            "are left out."
+            f"{percent(proportion_left_out)} of the rows of {baseline.name} have no "
+            "score; these rows are left out."
         )
 
     if key is None:
-        known(other, data.request.label, "label")
-        return old
+        existing_column(baseline, data.request.label, "label")
+        return rows_with_score
 
-    return _join_by_key(data, key, replace(other, rows=old))
+    return _join_by_key(data, key, replace(baseline, rows=rows_with_score))
 
 
-def _join_by_key(data: FileData, key: str, other: Source) -> Any:
+def _join_by_key(data: FileData, key: str, baseline: Source) -> Any:
     """Put the baseline's score beside the candidate's, case by case."""
     source = data.source
     label = str(data.request.label)
     (score,) = data.request.scores
     _check_key_is_unique(source, key)
-    _check_key_is_unique(other, key)
+    _check_key_is_unique(baseline, key)
 
     new_rows = data.rows
-    old_rows = other.rows
-    if source.types[key] != other.types[key]:
+    old_rows = baseline.rows
+    if source.types[key] != baseline.types[key]:
         # 7 and "7" name the same case
         key_as_text = f"* REPLACE (CAST({quoted(key)} AS VARCHAR) AS {quoted(key)})"
         new_rows = new_rows.project(key_as_text)
         old_rows = old_rows.project(key_as_text)
 
-    old_label = quoted(label) if label in other.types else "NULL"
-    old_columns = (
-        f"{quoted(key)}, {quoted(score)} AS {_BASELINE}, {old_label} AS {_LABEL}"
+    old_label = quoted(label) if label in baseline.types else "NULL"
+    old_columns = ", ".join(
+        (
+            quoted(key),
+            f"{quoted(score)} AS {_BASELINE_COLUMN}",
+            f"{old_label} AS {_LABEL_COLUMN}",
+        )
     )
     candidate = new_rows.to_arrow_table()
     pairs = candidate.join(old_rows.project(old_columns).to_arrow_table(), key)
-    pairs = pairs.filter(pairs[_BASELINE].is_valid())
+    pairs = pairs.filter(pairs[_BASELINE_COLUMN].is_valid())
 
     if not pairs.num_rows:
         raise NotEnoughCases(
             f"No case of {source.name} has a baseline score: no value of {key!r} in "
-            f"{other.name} matches. For an unpaired comparison, leave key out of the "
-            "contract."
+            f"{baseline.name} matches. For an unpaired comparison, leave key out of "
+            "the contract."
         )
 
     n_unmatched = candidate.num_rows - pairs.num_rows
@@ -315,10 +347,11 @@ def _join_by_key(data: FileData, key: str, other: Source) -> Any:
         )
 
     n_differing = _differing_labels(pairs, label)
-    if n_differing and source.types[label] == other.types.get(label):
+    if n_differing and source.types[label] == baseline.types.get(label):
         raise InputError(
             f"{n_differing:,} of {pairs.num_rows:,} cases have a different {label!r} "
-            f"in {other.name} than in {source.name}. Is {key!r} the key of the cases?"
+            f"in {baseline.name} than in {source.name}. Is {key!r} the key of the "
+            "cases?"
         )
 
     return pairs
@@ -326,7 +359,7 @@ def _join_by_key(data: FileData, key: str, other: Source) -> Any:
 
 def _check_key_is_unique(source: Source, key: str) -> None:
     """Stop where two rows have the same key: joined, they would be more cases."""
-    name = quoted(known(source, key, "key"))
+    name = quoted(existing_column(source, key, "key"))
     repeats = f"count({name}) - count(DISTINCT {name}) AS repeats"
     ((n_repeats,),) = source.rows.aggregate(repeats).fetchall()
     if n_repeats:
@@ -340,7 +373,7 @@ def _check_key_is_unique(source: Source, key: str) -> None:
 def _differing_labels(joined: Any, label: str) -> int:
     """Return the number of cases whose labels are known in both files and differ."""
     new_labels = joined[label].to_pylist()
-    old_labels = joined[_LABEL].to_pylist()
+    old_labels = joined[_LABEL_COLUMN].to_pylist()
 
     return sum(
         new != old
@@ -448,19 +481,21 @@ def check_command(
     Example:
     trueness check sample:west_nile "auc >= 0.7" --score boosting
     """
-    arguments = [word for word in (contract, file, *(more or [])) if word]
-    sentences = [word for word in arguments if _is_requirement(word)]
-    if sentences:
-        if init:
-            raise InputError(
-                "The first contract gets its requirements from the data; leave yours "
-                "out.",
-                option="init",
-            )
+    arguments = [argument for argument in (contract, file, *(more or [])) if argument]
+    sentences = [argument for argument in arguments if _is_requirement(argument)]
+    if sentences and init:
+        raise InputError(
+            "The first contract gets its requirements from the data; leave yours out.",
+            option="init",
+        )
 
-        name = "; ".join(sentences)
-        predictions = _one_file(arguments, sentences)
-        agreed = _contract_of_sentences(sentences, predictions, label, score, positive)
+    if sentences:
+        predictions = _predictions_among(arguments, sentences)
+        task = ContractOnFile(
+            _contract_of_sentences(sentences, predictions, label, score, positive),
+            "; ".join(sentences),
+            predictions,
+        )
     elif init:
         _refuse_options(
             "does not go with --init, which only writes a contract.",
@@ -472,10 +507,10 @@ def check_command(
                 "invert": invert or None,
             },
         )
+        path = output or Path("quality.toml")
         predictions = _predictions_of_first_contract(arguments)
-        name = str(output or "quality.toml")
-        _write_first_contract(predictions, Path(name), label, score, positive)
-        agreed = read_contract(name)
+        _write_first_contract(predictions, path, label, score, positive)
+        task = ContractOnFile(read_contract(str(path)), str(path), predictions)
     else:
         _refuse_many(arguments)
         _refuse_options(
@@ -483,28 +518,28 @@ def check_command(
             {"label": label, "score": score, "positive": positive, "output": output},
         )
         name, predictions = _contract_and_predictions(arguments)
-        agreed = read_contract(name)
+        task = ContractOnFile(read_contract(name), name, predictions)
 
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
 
-    checked, counts_note, about_data = _check_file(
-        agreed, predictions, baseline, invert
+    check, counts_note, about_data = _check_file(
+        task.contract, task.predictions, baseline, invert
     )
 
     if junit is not None:
-        _write(junit, checked.to_junit())
+        _write(junit, check.to_junit())
     if markdown is not None:
-        _write(markdown, checked.to_markdown())
+        _write(markdown, check.to_markdown())
 
-    finding = requirements(checked, counts_note, undecided or agreed.undecided)
+    finding = requirements(check, counts_note, undecided or task.contract.undecided)
 
-    return answered(
+    return command_answer(
         finding,
-        chart=lambda: trueness.plots.check_verdicts.figure_data(checked),
+        chart=lambda: trueness.plots.check_verdicts.figure_data(check),
         about=about_data,
         code=finding.numbers["exit_code"],
-        contract=name,
+        contract=task.name,
     )
 
 
@@ -537,19 +572,19 @@ def _predictions_of_first_contract(arguments: Sequence[str]) -> str:
     )
 
 
-def _is_requirement(word: str) -> bool:
+def _is_requirement(argument: str) -> bool:
     """Return whether this is a sentence such as "auc >= 0.7", and no file."""
-    return any(sign in word for sign in "<>") and not Path(word).exists()
+    return any(sign in argument for sign in "<>") and not Path(argument).exists()
 
 
-def _is_contract(word: str) -> bool:
+def _is_contract(argument: str) -> bool:
     """Return whether this is the name of a contract."""
-    return Path(word).suffix.lower() == ".toml"
+    return Path(argument).suffix.lower() == ".toml"
 
 
-def _one_file(words: Sequence[str], sentences: Sequence[str]) -> str:
-    """Return the one file among the words of a line."""
-    files = [word for word in words if word not in sentences]
+def _predictions_among(arguments: Sequence[str], sentences: Sequence[str]) -> str:
+    """Return the one file among the arguments, beside the requirements."""
+    files = [argument for argument in arguments if argument not in sentences]
     if len(files) != 1 or _is_contract(files[0]):
         raise InputError(
             "Requirements need one file of predictions; found "
@@ -569,17 +604,19 @@ def _contract_of_sentences(
 ) -> Contract:
     """Return the requirements that were typed; the columns are named, or found."""
     source = open_source(file)
-    about_attempts_at_items = [
-        typed for typed in sentences if typed.startswith("pass_")
-    ]
-    if are_counts(source.types) or about_attempts_at_items:
-        required = tuple(requirement(sentence) for sentence in sentences)
-        return Contract(required, label=label, score=score, path="requirements")
+    are_of_attempts = any(sentence.startswith("pass_") for sentence in sentences)
+    if are_counts(source.types) or are_of_attempts:
+        typed_requirements = tuple(map(read_requirement, sentences))
+        return Contract(
+            typed_requirements, label=label, score=score, path="requirements"
+        )
 
     request = _choose_score(source, label, score, positive)
     say_what_was_taken(source, request, "score")
     column = request.scores[0]
-    read = requirement_of_test if is_test(source.table, column) else requirement
+    read = read_requirement
+    if is_test(source.table, column):
+        read = requirement_of_test
 
     return Contract(
         tuple(read(sentence) for sentence in sentences),
@@ -594,15 +631,15 @@ def _choose_score(
     source: Source, label: str | None, score: str | None, positive: str | None
 ) -> Request:
     """Return the columns of labels and scores: those named, or those found."""
-    named = Request(
+    columns_named = Request(
         label=label, scores=() if score is None else (score,), positive=positive
     )
-    return choose(source, named, option="score", guess=one_score)
+    return choose_columns(source, columns_named, option="score", guess=one_score)
 
 
-def _refuse_options(reason: str, typed: Mapping[str, object]) -> None:
+def _refuse_options(reason: str, typed_options: Mapping[str, object]) -> None:
     """Raise an error for an option that was typed and would be ignored."""
-    for name, value in typed.items():
+    for name, value in typed_options.items():
         if value is not None:
             raise InputError(f"--{name} {reason}", option=name)
 
@@ -614,48 +651,49 @@ def _write(path: Path, text: str) -> None:
 
 
 def _check_file(
-    agreed: Contract, file: str, baseline: str | None, invert: bool
-) -> Checked:
+    contract: Contract, file: str, baseline: str | None, invert: bool
+) -> FileCheck:
     """Return the check of a file: of attempts where metrics are theirs, or scores."""
-    if any(of_attempts(required.metric) for required in agreed.requirements):
+    if any(of_attempts(requirement.metric) for requirement in contract.requirements):
         _refuse_options(
             "is for scores; attempts have none.", {"invert": invert or None}
         )
-        return _check_log(agreed, file, baseline)
-    return _check_predictions(agreed, file, baseline, invert)
+        return _check_log(contract, file, baseline)
+    return _check_predictions(contract, file, baseline, invert)
 
 
 def _check_predictions(
-    agreed: Contract, file: str, baseline: str | None, invert: bool
-) -> Checked:
+    contract: Contract, file: str, baseline: str | None, invert: bool
+) -> FileCheck:
     """Return the check of the predictions of a file: of all cases, and of groups."""
-    data, count = evidence_of(agreed, file, baseline, invert)
+    data, count = evidence_of(contract, file, baseline, invert)
     evidence = count(None)
     columns_of_groups = dict.fromkeys(
-        required.by for required in agreed.requirements if required.by
+        requirement.by for requirement in contract.requirements if requirement.by
     )
     groups = {by: count(by) for by in columns_of_groups}
-    checked = _check_evidence(agreed, evidence, groups)
-    return checked, cases_note(evidence.tally), about(data, evidence.tally)
+    check = _check_evidence(contract, evidence, groups)
+    about_data = about(data, evidence.tally)
+    return FileCheck(check, cases_note(evidence.tally), about_data)
 
 
 def _check_evidence(
-    agreed: Contract, evidence: Evidence, groups: dict[str, Any]
+    contract: Contract, evidence: Evidence, groups: dict[str, Any]
 ) -> Check:
     """Return the verdict on each requirement of a contract."""
     return check_all(
         evidence,
-        agreed.requirements,
+        contract.requirements,
         groups=groups,
-        level=agreed.level,
-        adjust=agreed.adjust,
+        level=contract.level,
+        adjust=contract.adjust,
     )
 
 
-def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
+def _check_log(contract: Contract, file: str, baseline: str | None) -> FileCheck:
     """Return the check of the attempts of a log, or of a table of attempts."""
     columns = AttemptColumns(
-        item=agreed.key, passed=agreed.label, cluster=agreed.cluster
+        item=contract.key, passed=contract.label, cluster=contract.cluster
     )
     logs = {"the log": read_evals(file)}
 
@@ -667,18 +705,19 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
     names = [*columns.names, *filter(None, columns_of_systems)]
 
     groups: dict[str, dict[str, Evidence]] = {}
-    for required in agreed.requirements:
-        by = required.by
+    for requirement in contract.requirements:
+        by = requirement.by
         if by and by not in groups:
             groups[by] = {
                 group: _count_log(log_of_group, columns)
-                for group, log_of_group in parts_of(logs, by, names).items()
+                for group, log_of_group in logs_by_value(logs, by, names).items()
             }
 
-    checked = _check_evidence(agreed, evidence, groups)
+    check = _check_evidence(contract, evidence, groups)
     about_data = about_attempts([file], columns, [evidence.tally])
 
-    return checked, note("said", text=f"{evidence.tally}."), about_data
+    counts_note = note("said", text=f"{evidence.tally}.")
+    return FileCheck(check, counts_note, about_data)
 
 
 def _count_log(logs: dict[str, Any], columns: AttemptColumns) -> Evidence:

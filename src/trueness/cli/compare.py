@@ -137,8 +137,8 @@ def compare_command(
                 method=method,
             )
 
-        panel, finding = _ask_of_all_and_groups(data, ask)
-        return shell.answered(
+        panel, finding = _answer_with_groups(data, ask)
+        return shell.command_answer(
             finding,
             about=shell.about(data, panel),
             chart=lambda: trueness.plots.roc.figure_data(panel),
@@ -269,7 +269,7 @@ def combine_command(
         if data.request.label is None:
             return _combine_without_labels(data, method or "", output, column, save)
 
-        panel, finding = _ask_of_all_and_groups(
+        panel, finding = _answer_with_groups(
             data, better_together, combiner=method or ""
         )
         combiner = COMBINERS[finding.numbers["method"]](panel)
@@ -279,7 +279,7 @@ def combine_command(
             names = list(panel.names)
             write_scored_rows(data.source, combiner, names, column, output)
 
-        return shell.answered(
+        return shell.command_answer(
             finding,
             about=shell.about(data, panel),
             chart=lambda: _chart_of_combiners(data, panel),
@@ -302,10 +302,10 @@ def _combine_without_labels(
     if output is not None:
         write_scored_rows(data.source, combiner, list(panel.names), column, output)
 
-    return shell.answered(finding, about=shell.about(data, panel), column=column)
+    return shell.command_answer(finding, about=shell.about(data, panel), column=column)
 
 
-def _ask_of_all_and_groups(
+def _answer_with_groups(
     data: FileData, ask: Callable[[Subject], Finding], combiner: str = ""
 ) -> tuple[Panel, Finding]:
     """Count the scores together, and ask of all cases and of each group."""
@@ -318,7 +318,9 @@ def _ask_of_all_and_groups(
 
     with progress("Comparing", unit=""):
         finding = ask(subject(panel, request))
-        of_groups = shell.each_group(groups, lambda part: ask(subject(part, request)))
+        of_groups = shell.answer_each_group(
+            groups, lambda cases: ask(subject(cases, request))
+        )
 
     return panel, in_each_group(finding, of_groups, str(by))
 

@@ -15,7 +15,7 @@ from trueness.cli._columns import FileData, count_tally
 from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, say
-from trueness.cli._source import REAL_TYPES, known
+from trueness.cli._source import REAL_TYPES, existing_column
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.declarations.claims import read_claims
@@ -35,8 +35,8 @@ from trueness.monitoring.verdicts import FAILS, OPEN
 STATED = "Stated by the author"
 
 # exit codes of verify
-_FAILED = 4
-_UNDECIDED = 5
+_FAILED_EXIT_CODE = 4
+_UNDECIDED_EXIT_CODE = 5
 
 
 def _statement(name: str, help: str) -> Any:
@@ -224,7 +224,7 @@ def declare_command(
     return CommandAnswer(
         declaration.to_dict(),
         # a file that goes to a device such as /dev/stdout goes there alone
-        [] if is_device(output) else _in_words(declaration),
+        [] if is_device(output) else _parts_of_declaration(declaration),
         about=about(data, counts),
     )
 
@@ -232,13 +232,15 @@ def declare_command(
 def _columns_of_groups(data: FileData, claims: list[str]) -> list[str]:
     """Return the column of --by, and those that claims name."""
     columns = [data.request.by] if data.request.by else []
-    columns += [required.by for _, required in read_claims(claims) if required.by]
+    columns += [
+        requirement.by for _, requirement in read_claims(claims) if requirement.by
+    ]
     return list(dict.fromkeys(columns))
 
 
 def _count_groups(data: FileData, column: str) -> dict[str, Tally]:
     """Count the score in each group of a column."""
-    known(data.source, column, "--by")
+    existing_column(data.source, column, "--by")
     request = replace(data.request, by=column)
     rows = data.source.only(request.columns)
     tallies = count_tally(
@@ -274,7 +276,7 @@ def _rows_without_score(data: FileData) -> dict[str, int] | None:
     }
 
 
-def _in_words(declaration: Declaration) -> list[str | Table]:
+def _parts_of_declaration(declaration: Declaration) -> list[str | Table]:
     """Say what is declared, what is claimed, and what the counts hide."""
     parts: list[str | Table] = [*summary(declaration)]
     if declaration.claims:
@@ -317,7 +319,7 @@ def verify_command(
     verification = verify(file, data=data)
     return CommandAnswer(
         _numbers(verification),
-        _answer(verification),
+        _parts_of_verification(verification),
         about={"file": file},
         code=_exit_code(verification),
     )
@@ -325,8 +327,8 @@ def verify_command(
 
 def _exit_code(verification: Verification) -> int:
     if not verification or verification.claims == FAILS:
-        return _FAILED
-    return _UNDECIDED if verification.claims == OPEN else 0
+        return _FAILED_EXIT_CODE
+    return _UNDECIDED_EXIT_CODE if verification.claims == OPEN else 0
 
 
 def _numbers(verification: Verification) -> dict[str, Any]:
@@ -338,7 +340,7 @@ def _numbers(verification: Verification) -> dict[str, Any]:
     }
 
 
-def _answer(verification: Verification) -> list[str | Table]:
+def _parts_of_verification(verification: Verification) -> list[str | Table]:
     """Return what does not follow, then each number, then what this shows."""
     parts: list[str | Table] = [summary_of(verification)]
     if verification.failures:
@@ -371,7 +373,7 @@ def _table_of_numbers(verification: Verification) -> Table:
     names = (", interval", ", bounds", ", method", ", numbers")
     numbers = len(verification.declaration.measured)
     rows = [
-        (check.name, check.stated, _word(check.verdict, check.recomputed))
+        (check.name, check.stated, _verdict_text(check.verdict, check.recomputed))
         for check in verification.checks
         if not check.name.endswith(names)
     ][:numbers]
@@ -379,5 +381,5 @@ def _table_of_numbers(verification: Verification) -> Table:
     return table("Numbers", ["number", "stated", "verdict"], rows, most=80)
 
 
-def _word(verdict: str, recomputed: str) -> str:
+def _verdict_text(verdict: str, recomputed: str) -> str:
     return f"follows within {recomputed}" if verdict == WITHIN else verdict

@@ -11,7 +11,7 @@ import trueness
 from trueness import samples
 from trueness._core.progress import progress
 from trueness.cli import options
-from trueness.cli._shell import CommandAnswer, spoken, write_report
+from trueness.cli._shell import CommandAnswer, shell_sentences, write_report
 from trueness.counts.values import Panel
 from trueness.data.files import scan
 from trueness.findings.page import page_about
@@ -67,7 +67,7 @@ def demo_command(
     ]
 
     for title, notes in steps:
-        parts += ["", title, *spoken(notes)]
+        parts += ["", title, *shell_sentences(notes)]
 
     parts += ["", "Files:"]
     parts += [f"  {path}  {content}" for path, content in files.items()]
@@ -80,9 +80,12 @@ def demo_command(
     return CommandAnswer(
         result={
             "steps": [
-                {"title": title, "sentences": spoken(notes)} for title, notes in steps
+                {"title": title, "sentences": shell_sentences(notes)}
+                for title, notes in steps
             ],
-            "files": [{"path": str(p), "what": what} for p, what in files.items()],
+            "files": [
+                {"path": str(path), "what": content} for path, content in files.items()
+            ],
         },
         parts=list(parts),
         chart=lambda: trueness.plots.roc.figure_data(traps),
@@ -107,7 +110,7 @@ def _trusted_leaves() -> Finding:
 def _write_files(folder: Path, page: Page, traps: Panel) -> dict[Path, str]:
     """Write the report and a figure; return what each file holds."""
     report = folder / "report.html"
-    write_report(page, report, say_so=False)
+    write_report(page, report, announce=False)
     files = {report: "the full report, with a slider"}
     figure = folder / "roc.svg"
     trueness.plots.save(trueness.plots.roc.figure_data(traps), figure)

@@ -16,7 +16,7 @@ from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._source import known, open_source, sample_path
+from trueness.cli._source import existing_column, open_source, sample_path
 from trueness.data.eval_rows import (
     columns_of_evals,
     names_of_evals,
@@ -209,8 +209,11 @@ def evals_command(
         logs = {place: read_evals(sample_path(place)) for place in log}
         columns = _with_columns_found(logs, columns)
         runs = _count_runs(logs, columns)
-        parts = parts_of(logs, by or "", columns.names)
-        groups = {group: _count_runs(part, columns) for group, part in parts.items()}
+        logs_of_group = logs_by_value(logs, by or "", columns.names)
+        groups = {
+            group: _count_runs(log_of_group, columns)
+            for group, log_of_group in logs_of_group.items()
+        }
 
     with progress("Comparing", unit=""):
         finding = how_often(
@@ -227,7 +230,7 @@ def evals_command(
 
     shell.write_report(evals_page(finding, ", ".join(log)), output)
 
-    return shell.answered(
+    return shell.command_answer(
         finding,
         chart=lambda: _chart(runs, finding.numbers["systems"], level),
         about=about_attempts(log, columns, list(runs.values()), by=by),
@@ -262,19 +265,19 @@ def _head_to_head(
     if roles is None:  # asked for by a table that has one
         raise InputError("Which column names the winner?", option="winner")
 
-    typed = {"winner": winner, "first": first, "second": second}
-    for role, name in typed.items():
+    typed_names = {"winner": winner, "first": first, "second": second}
+    for role, name in typed_names.items():
         if name is not None:
-            known(source, name, f"--{role}")
+            existing_column(source, name, f"--{role}")
             roles = replace(roles, **{role: name})
 
-    columns = {role: getattr(roles, role) for role in typed}
+    columns = {role: getattr(roles, role) for role in typed_names}
     firsts, seconds, winners = read_winners(source.rows, roles)
     result = head_to_head(firsts, seconds, winners, tie=tie, level=level)
     cases = len(winners)
-    about = shell.about_cases(source.name, columns, cases, 0, 0, cases)
+    about_answer = shell.about_cases(source.name, columns, cases, 0, 0, cases)
 
-    return shell.answered(who_wins(result, level), about=about)
+    return shell.command_answer(who_wins(result, level), about=about_answer)
 
 
 def _declare(
@@ -311,9 +314,11 @@ def about_attempts(
     by: str | None = None,
 ) -> dict[str, Any]:
     """Return which files and columns, and how many attempts, an answer is about."""
-    passed = sum(int(part.passed.sum()) for part in attempts)
-    tried = sum(int(part.tried.sum()) for part in attempts)
-    missing = sum(part.missing for part in attempts)
+    passed = sum(
+        int(attempts_of_system.passed.sum()) for attempts_of_system in attempts
+    )
+    tried = sum(int(attempts_of_system.tried.sum()) for attempts_of_system in attempts)
+    missing = sum(attempts_of_system.missing for attempts_of_system in attempts)
 
     return shell.about_cases(
         ", ".join(logs),
@@ -368,10 +373,10 @@ def _count_runs(
     """Count every log; each is a system of its own unless it names several."""
     runs: dict[str, Attempts] = {}
     for place, data in logs.items():
-        counted = columns.count(data)
-        by_system = counted if isinstance(counted, dict) else None
+        counts = columns.count(data)
+        by_system = counts if isinstance(counts, dict) else None
         if by_system is None:
-            by_system = {_system_name(place, logs): counted}
+            by_system = {_system_name(place, logs): counts}
         for name, attempts in by_system.items():
             # shards of one system add up
             runs[name] = runs[name] + attempts if name in runs else attempts
@@ -403,7 +408,7 @@ def _systems_named(log: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, log.columns[SYSTEM])))
 
 
-def parts_of(
+def logs_by_value(
     logs: Mapping[str, Any], by: str, names: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Return, for each value of a column, the rows of each log that have it.

@@ -32,7 +32,7 @@ from trueness.cli._file_data import (
 )
 from trueness.cli._horizons import LABEL, WEIGHT, label_follow_up
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._shell import CommandAnswer, about, answered
+from trueness.cli._shell import CommandAnswer, about, command_answer
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.data.cleaning import INDETERMINATE, normal_form
@@ -45,7 +45,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.intervals import METHODS, WILSON_METHOD
 from trueness.threshold.rule import Rule
 
-MOST_ROWS = 5_000_000  # of which all classes are evaluated together
+MAX_ROWS_OF_CLASSES = 5_000_000  # of which all classes are evaluated together
 
 
 def _cell(name: str, meaning: str) -> Any:
@@ -222,7 +222,7 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
         lower = INDETERMINATE_SCORE
         upper = 1.0
     else:
-        lower, upper = _ends(text)
+        lower, upper = _read_range(text)
 
     if len(data.request.scores) != 1 or not lower < upper:
         raise InputError(
@@ -239,10 +239,10 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     rule = Rule(upper, lower=lower)
     finding = with_indeterminate_results(tally, rule, data.request.level)
 
-    return answered(finding, about=about(data, tally))
+    return command_answer(finding, about=about(data, tally))
 
 
-def _ends(text: str) -> tuple[float, float]:
+def _read_range(text: str) -> tuple[float, float]:
     """Read two numbers with a colon between them; NaN where there are none."""
     try:
         lower, upper = map(read_number, text.split(":"))
@@ -261,9 +261,12 @@ def _evaluate_table(
     """Evaluate the four counts of a test."""
     missing = [f"--{name}" for name, cell in cells.items() if cell is None]
     if missing or file is not None:
-        problem = f"{listing(missing)} is missing" if missing else f"found {file}, too"
+        what_is_wrong = (
+            f"{listing(missing)} is missing" if missing else f"found {file}, too"
+        )
         raise InputError(
-            f"A 2x2 table needs --tp, --fp, --fn and --tn, and no file; {problem}.",
+            "A 2x2 table needs --tp, --fp, --fn and --tn, and no file; "
+            f"{what_is_wrong}.",
             option="tp",
         )
 
@@ -276,7 +279,7 @@ def _evaluate_table(
         table.with_design(**design), level=level, method=method, name="The test"
     )
 
-    return answered(finding, about={"table": cells})
+    return command_answer(finding, about={"table": cells})
 
 
 def _evaluate(
@@ -319,7 +322,7 @@ def _evaluate(
 
         findings.append(calibration_as_it_is(tallies, request))
 
-    return answered(
+    return command_answer(
         *findings,
         about=about(data, next(iter(tallies.values()))),
         chart=lambda: trueness.plots.roc.figure_data(curves),
@@ -329,7 +332,7 @@ def _evaluate(
 def _evaluate_without_labels(data: FileData, request: Request) -> CommandAnswer:
     """Say what scores on the same cases tell when no case has a label."""
     panel = count_panel(data)
-    return answered(how_good(subject(panel, request)), about=about(data, panel))
+    return command_answer(how_good(subject(panel, request)), about=about(data, panel))
 
 
 def _count_groups(data: FileData) -> dict[str, dict[str, Tally]]:
@@ -363,7 +366,7 @@ def _auc_of_all_classes(
     """AUC over all classes, where the rows are plain cases and not too many."""
     request = data.request
     plain_cases = request.count is request.weight is request.cluster is None
-    if not score_of_class or not plain_cases or len(data.rows) > MOST_ROWS:
+    if not score_of_class or not plain_cases or len(data.rows) > MAX_ROWS_OF_CLASSES:
         return None
 
     from trueness.data.multiclass import multiclass_auc

@@ -15,13 +15,13 @@ from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
 from trueness.cli._columns import read_number
-from trueness.cli._source import known, open_source
+from trueness.cli._source import existing_column, open_source
 from trueness.cli.apply import write_scored_rows
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
 from trueness.findings.records import table
 
-DECILES = 10  # ranks that are shown when none is named
-LEAST_CLASSIFIERS = 2
+NUMBER_OF_DECILES = 10  # ranks that are shown when none is named
+MIN_CLASSIFIERS = 2
 
 
 def fermi_command(
@@ -129,7 +129,7 @@ def _shown_ranks(law: FermiDirac, rank: list[float] | None) -> list[float]:
     """Return the ranks that were named, or the first, every tenth part, the last."""
     if rank:
         return rank
-    spaced = np.linspace(1, law.n, min(law.n, DECILES + 1))
+    spaced = np.linspace(1, law.n, min(law.n, NUMBER_OF_DECILES + 1))
     return [float(r) for r in np.unique(np.round(spaced))]
 
 
@@ -187,7 +187,7 @@ def _combine_by_known_aucs(
     """Combine the scores of a file by FiDEL with known AUCs; no label is needed."""
     aucs = _named_aucs(texts)
     source = open_source(file, ordered=True)
-    names = [known(source, name, "--auc") for name in aucs]
+    names = [existing_column(source, name, "--auc") for name in aucs]
 
     if prevalence is None:
         raise InputError(
@@ -247,7 +247,7 @@ def _named_aucs(texts: list[str]) -> dict[str, float]:
             )
         aucs[name] = read_number(number)
 
-    if len(aucs) < LEAST_CLASSIFIERS:
+    if len(aucs) < MIN_CLASSIFIERS:
         raise InputError(
             "FiDEL combines at least two classifiers, each with its AUC; found "
             f"{len(aucs)}.",

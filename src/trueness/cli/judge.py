@@ -9,8 +9,8 @@ The workbench reads verdicts here too: ``as_wide`` makes a wide table of any kin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, final
 
 import typer
 
@@ -20,13 +20,13 @@ from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import FileData, choose, count_panel, with_verdicts
+from trueness.cli._columns import FileData, choose_columns, count_panel, with_verdicts
 from trueness.cli._file_data import refuse_design, say_what_was_taken
 from trueness.cli._source import (
     Source,
+    existing_column,
     in_memory,
     is_local,
-    known,
     memory_engine,
     names_of,
     open_source,
@@ -43,8 +43,19 @@ from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import RateComparison, compare_prevalence
 from trueness.nogold.verdicts import LABELLED
 
-MOST_JUDGES = 30
-_NUMBER = "trueness_item"
+MAX_JUDGES = 30  # of a table with a row per verdict
+_ITEM_NUMBER = "trueness_item"
+
+
+@final
+@dataclass(frozen=True)
+class WideTable:
+    """Verdicts as a table with a row per answer, and what its columns are."""
+
+    source: Source
+    judges: tuple[str, ...]
+    item: str | None
+    system: str | None
 
 
 def open_verdicts(
@@ -58,48 +69,47 @@ def open_verdicts(
 
     log = read_verdicts(file)
     columns = {
-        k: pa.array(v.tolist(), from_pandas=True) for k, v in log.columns.items()
+        name: pa.array(values.tolist(), from_pandas=True)
+        for name, values in log.columns.items()
     }
     return Source(file, in_memory(pa.table(columns))), log.judges
 
 
-def in_log(source: Source, name: str) -> str | None:
+def column_in_log(source: Source, name: str) -> str | None:
     """Name a column of a log: the item always, the system if there are several."""
     if name == ITEM:
         return ITEM
     return SYSTEM if len(source.distinct(SYSTEM, 2)) > 1 else None
 
 
-def repeats_in_log(source: Source, of_log: tuple[str, ...]) -> str | None:
+def repeats_column_of_log(source: Source, judges_of_log: tuple[str, ...]) -> str | None:
     """Name the column that says which answers are repeats of an item, of a log."""
-    return CLUSTER if of_log and CLUSTER in source.types else None
+    return CLUSTER if judges_of_log and CLUSTER in source.types else None
 
 
-def as_wide(
+def as_wide_table(
     source: Source,
-    of_log: tuple[str, ...],
+    judges_of_log: tuple[str, ...],
+    *,
     judge: Sequence[str] | None,
     verdict: str | None,
     item: str | None,
     system: str | None,
     label: str | None,
     labels: str | None = None,
-) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Return a wide table, the judges, and the columns of items and of systems.
+) -> WideTable:
+    """Return verdicts as a table with a row per answer and a column per judge."""
+    if judges_of_log:
+        item = item or column_in_log(source, "item")
+        system = system or column_in_log(source, "system")
 
-    A wide table has a row per answer and a column per judge.
-    """
-    if of_log:
-        item = item or in_log(source, "item")
-        system = system or in_log(source, "system")
-
-    known(source, item, "--item")
-    known(source, system, "--system")
-    named = tuple(judge or of_log)
+    existing_column(source, item, "--item")
+    existing_column(source, system, "--system")
+    judges = tuple(judge or judges_of_log)
 
     if verdict is not None:
-        known(source, verdict, "--verdict")
-        if len(named) != 1 or item is None:
+        existing_column(source, verdict, "--verdict")
+        if len(judges) != 1 or item is None:
             raise InputError(
                 "A table with one row per verdict needs a column of items and one "
                 "column with the names of the judges.",
@@ -107,13 +117,13 @@ def as_wide(
                 example="COLUMN",
             )
 
-        source, named = widened(
+        source, judges = pivot_verdicts(
             source,
-            judge=str(known(source, named[0], "--judge")),
+            judge=str(existing_column(source, judges[0], "--judge")),
             verdict=verdict,
             item=item,
             system=system,
-            label=None if labels else known(source, label, "--label"),
+            label=None if labels else existing_column(source, label, "--label"),
         )
 
     if labels is not None:
@@ -125,42 +135,45 @@ def as_wide(
             )
         source = with_labels(source, labels, item=item, system=system, label=label)
 
-    return source, named, item, system
+    return WideTable(source, judges, item, system)
 
 
 def data_of_judges(
-    source: Source,
-    named: tuple[str, ...],
+    wide: WideTable,
+    *,
     label: str | None,
     positive: str | None,
     count: str | None,
-    system: str | None,
+    cluster: str | None,
     level: float,
     seed: int,
-    cluster: str | None = None,
 ) -> FileData:
     """Return the columns of verdicts and labels, and the value that means yes."""
-    known(source, label, "--label")
-    known(source, cluster, "--cluster")
+    source = wide.source
+    system = wide.system
+    existing_column(source, label, "--label")
+    existing_column(source, cluster, "--cluster")
 
     if system is not None:
         missing_and_all = f"count_if({quoted(system)} IS NULL), count(*)"
-        ((lost, n),) = source.rows.aggregate(missing_and_all).fetchall()
-        if lost:
+        ((rows_without_system, rows),) = source.rows.aggregate(
+            missing_and_all
+        ).fetchall()
+        if rows_without_system:
             raise InputError(
                 f"system must name a system for every answer; column {system!r} is "
-                f"empty in {lost:,} of {n:,} rows.",
+                f"empty in {rows_without_system:,} of {rows:,} rows.",
                 option="system",
             )
 
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
 
-    request = choose(
+    request = choose_columns(
         source,
         Request(
             label=label,
-            scores=named,
+            scores=wide.judges,
             positive=positive if label is not None else None,
             count=count,
             by=system,
@@ -177,7 +190,7 @@ def data_of_judges(
     return FileData(source, request, source.rows)
 
 
-def for_verdicts(data: FileData, yes: str | None) -> str | None:
+def word_for_yes(data: FileData, yes: str | None) -> str | None:
     """Return the word for yes if it is a verdict; None if only labels have it."""
     source = data.source
     label = data.request.label
@@ -190,11 +203,11 @@ def for_verdicts(data: FileData, yes: str | None) -> str | None:
 def _is_value(source: Source, label: str, positive: str | None) -> bool:
     """Return whether a label of numbers or truth values has this word for yes."""
     return positive is not None and any(
-        str(v).lower() == positive.lower() for v in source.distinct(label, 2)
+        str(value).lower() == positive.lower() for value in source.distinct(label, 2)
     )
 
 
-def _verdicts(question: str, option: str, least: int) -> Guess:
+def _guess_of_verdicts(question: str, option: str, least: int) -> Guess:
     """Take every other column when all of them hold 0 and 1 only."""
 
     def guess(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
@@ -206,23 +219,25 @@ def _verdicts(question: str, option: str, least: int) -> Guess:
     return guess
 
 
-guess_judges = _verdicts("Which columns hold the judges' verdicts?", "judge", 1)
-guess_votes = _verdicts("Which columns hold the verdicts?", "vote", 2)
+guess_judges = _guess_of_verdicts(
+    "Which columns hold the judges' verdicts?", "judge", 1
+)
+guess_votes = _guess_of_verdicts("Which columns hold the verdicts?", "vote", 2)
 
 
 def _check_one_label_each(source: Source, keys: Sequence[str], label: str) -> None:
     """Raise an error where the rows of one answer have different labels."""
     by = ", ".join(map(quoted, keys))
     counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
-    several = source.rows.aggregate(counts, by).filter("trueness_n > 1")
-    for item, *_ in several.limit(1).fetchall():
+    answers_with_several = source.rows.aggregate(counts, by).filter("trueness_n > 1")
+    for item, *_ in answers_with_several.limit(1).fetchall():
         raise InputError(
             f"Item {item!r} has different labels in column {label!r}. All "
             "verdicts on one answer must have the same label."
         )
 
 
-def widened(
+def pivot_verdicts(
     source: Source,
     *,
     judge: str,
@@ -235,16 +250,16 @@ def widened(
 
     The table that it is made from has a row per verdict.
     """
-    names = [str(name) for name in source.distinct(judge, MOST_JUDGES)]
-    if len(names) > MOST_JUDGES:
+    names = [str(name) for name in source.distinct(judge, MAX_JUDGES)]
+    if len(names) > MAX_JUDGES:
         raise InputError(
-            f"The column of the judges may name up to {MOST_JUDGES} of them; {judge!r} "
+            f"The column of the judges may name up to {MAX_JUDGES} of them; {judge!r} "
             f"has more: {names_of(names, 3)}. Does that column hold the items?",
             option="judge",
         )
 
     keys = [item] if system is None else [item, system]
-    _once(source, [*keys, judge], "verdict")
+    _check_each_case_once(source, [*keys, judge], "verdict")
 
     if label is not None:
         _check_one_label_each(source, keys, label)
@@ -279,26 +294,26 @@ def wide_sql(
     return f"{by}, {', '.join(cells)}", by
 
 
-def first_twice(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
+def first_repeated_case(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
     """Which case occurs twice? Its keys and how often; None when all occur once."""
     by = ", ".join(map(quoted, keys))
-    twice = source.rows.aggregate(f"{by}, count(*) AS trueness_n", by)
-    rows = twice.filter("trueness_n > 1").limit(1).fetchall()
+    counts_of_cases = source.rows.aggregate(f"{by}, count(*) AS trueness_n", by)
+    rows = counts_of_cases.filter("trueness_n > 1").limit(1).fetchall()
     return tuple(rows[0]) if rows else None
 
 
-def _once(source: Source, keys: Sequence[str], what: str) -> None:
+def _check_each_case_once(source: Source, keys: Sequence[str], row_kind: str) -> None:
     """Raise an error where a case occurs twice: it is open which one is meant."""
-    repeated = first_twice(source, keys)
+    repeated = first_repeated_case(source, keys)
     if repeated is not None:
         *case, number = repeated
-        where = ", ".join(
+        place = ", ".join(
             f"{column} {value!r}" for column, value in zip(keys, case, strict=True)
         )
         raise InputError(
-            f"There are {number} rows for {where} in {source.name}; expected one "
-            f"{what}. If the rows are different answers, name the column of items or "
-            "systems.",
+            f"There are {number} rows for {place} in {source.name}; expected one "
+            f"{row_kind}. If the rows are different answers, name the column of items "
+            "or systems.",
             option="item",
         )
 
@@ -307,14 +322,14 @@ def with_labels(
     source: Source, file: str, *, item: str, system: str | None, label: str
 ) -> Source:
     """Join labels from another file, by item and where it has them by system."""
-    labelled = open_source(file)
-    keys = [str(known(labelled, item, "--item"))]
+    labels_source = open_source(file)
+    keys = [str(existing_column(labels_source, item, "--item"))]
 
-    if system is not None and system in labelled.types:
+    if system is not None and system in labels_source.types:
         keys.append(system)
 
-    known(labelled, label, "--label")
-    _once(labelled, keys, "label")
+    existing_column(labels_source, label, "--label")
+    _check_each_case_once(labels_source, keys, "label")
 
     if label in source.types:
         raise InputError(
@@ -322,7 +337,7 @@ def with_labels(
             f"--labels, or rename one of them."
         )
 
-    known(source, item, "--item")
+    existing_column(source, item, "--item")
     # as text: one file may have numbers where the other has words
     key_names = []
     keys_as_text = []
@@ -335,7 +350,7 @@ def with_labels(
 
     memory = memory_engine().cursor()
     answers_table = source.rows.project(f"*, {key_columns}").to_arrow_table()
-    labels_table = labelled.rows.project(
+    labels_table = labels_source.rows.project(
         f"{key_columns}, {quoted(label)}"
     ).to_arrow_table()
     answers = memory.from_arrow(answers_table)
@@ -459,44 +474,59 @@ def judge_command(
         choice(labelled, LABELLED, "--labelled")
 
     with progress("Reading", unit=""):
-        source, of_log = open_verdicts(file)
+        source, judges_of_log = open_verdicts(file)
 
         if label is None and labels is None and not judge:
-            label = _few_labels(source)
+            label = _label_of_some_cases(source)
 
-        cluster = cluster or repeats_in_log(source, of_log)
-        source, named, item, system = as_wide(
-            source, of_log, judge, verdict, item, system, label, labels
+        cluster = cluster or repeats_column_of_log(source, judges_of_log)
+        wide = as_wide_table(
+            source,
+            judges_of_log,
+            judge=judge,
+            verdict=verdict,
+            item=item,
+            system=system,
+            label=label,
+            labels=labels,
         )
         data = data_of_judges(
-            source, named, label, positive or yes, count, system, level, seed, cluster
+            wide,
+            label=label,
+            positive=positive or yes,
+            count=count,
+            cluster=cluster,
+            level=level,
+            seed=seed,
         )
-        data = with_verdicts(data, for_verdicts(data, yes), abstain or ())
+        data = with_verdicts(data, word_for_yes(data, yes), abstain or ())
         panel = count_panel(data)
         systems = count_panel(data, by=True) if data.request.by else {}
 
-    panels = {str(name): part for name, part in systems.items()} or {ONLY_SYSTEM: panel}
+    panels = {
+        str(name): panel_of_system for name, panel_of_system in systems.items()
+    } or {ONLY_SYSTEM: panel}
 
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
-        compared = compared_of(data, panels, rates, item, labelled)
+        comparison = compare_systems(data, panels, rates, wide.item, labelled)
         plans = {
             name: _label_plans(rate, panels[name], next, half_width)
             for name, rate in rates.items()
         }
 
     if output is not None:
-        page = judges_page(rates, panels, compared, source=source.name)
+        page = judges_page(rates, panels, comparison, source=wide.source.name)
         shell.write_report(page, output)
 
-    return shell.answered(
-        pass_rates(rates, compared, plans),
+    return shell.command_answer(
+        pass_rates(rates, comparison, plans),
         chart=lambda: _chart(rates),
         about=shell.about(data, panel),
     )
 
 
-def _few_labels(source: Source) -> str | None:
+def _label_of_some_cases(source: Source) -> str | None:
     """Return the column of the labels of some cases; say so where there is one."""
     label = label_of_judged(source.table)
     if label is not None:
@@ -539,7 +569,7 @@ def rates_of(
 
     rates = {
         system: rate_of_system
-        for system, rate_of_system in shell.each_group(panels, rate).items()
+        for system, rate_of_system in shell.answer_each_group(panels, rate).items()
         if rate_of_system is not None
     }
     if not rates:
@@ -547,7 +577,7 @@ def rates_of(
     return rates
 
 
-def compared_of(
+def compare_systems(
     data: FileData,
     panels: Mapping[str, Panel],
     rates: Mapping[str, Rate],
@@ -556,28 +586,28 @@ def compared_of(
 ) -> RateComparison | None:
     """Compare the systems, item by item where the items are named."""
     request = data.request
-    compared = {system: panels[system] for system in rates}
-    if len(compared) < 2:
+    panels_compared = {system: panels[system] for system in rates}
+    if len(panels_compared) < 2:
         return None
 
-    paired = item is not None and _paired(data, item)
+    paired = item is not None and _can_be_paired(data, item)
     if item is not None and paired:
-        number = f"dense_rank() OVER (ORDER BY {quoted(item)}) AS {_NUMBER}"
+        number = f"dense_rank() OVER (ORDER BY {quoted(item)}) AS {_ITEM_NUMBER}"
         numbered = FileData(
             data.source,
-            replace(request, scores=(*request.scores, _NUMBER)),
+            replace(request, scores=(*request.scores, _ITEM_NUMBER)),
             data.rows.project(f"*, {number}"),
         )
         by_system = count_panel(numbered, by=True)
-        compared = {
+        panels_compared = {
             str(system): panel
             for system, panel in by_system.items()
-            if str(system) in compared
+            if str(system) in panels_compared
         }
 
     comparison: RateComparison = compare_prevalence(
-        compared,
-        item=_NUMBER if paired else None,
+        panels_compared,
+        item=_ITEM_NUMBER if paired else None,
         labelled=labelled,
         level=request.level,
         rng=request.rng,
@@ -586,7 +616,7 @@ def compared_of(
     return comparison
 
 
-def _paired(data: FileData, item: str) -> bool:
+def _can_be_paired(data: FileData, item: str) -> bool:
     """Return whether each item occurs once in a system, with labels in all of them."""
     request = data.request
     # repeats of an item are no pairs
@@ -597,7 +627,7 @@ def _paired(data: FileData, item: str) -> bool:
     ):
         return False
 
-    if first_twice(data.source, (item, str(request.by))) is not None:
+    if first_repeated_case(data.source, (item, str(request.by))) is not None:
         shell.say(
             f"Some items of column {item!r} occur several times in a system, so the "
             "comparison is unpaired."

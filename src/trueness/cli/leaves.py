@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -19,7 +19,7 @@ from trueness.cli import options
 from trueness.cli._columns import FileData
 from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._source import groups_of, known
+from trueness.cli._source import existing_column, groups_of
 from trueness.data.column_roles import NODE_NAMES, not_found
 from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted
@@ -28,6 +28,9 @@ from trueness.findings.trust import which_leaves
 from trueness.trees.leaf_maps import LeafMap
 from trueness.trees.leaf_reports import LeafReport
 from trueness.trees.leaves import Leaves
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 def guess_node(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
@@ -151,11 +154,12 @@ def leaves_command(
         return with_rules(report, data, rule)
 
     with naming_rows_without_score(data), progress("Counting", unit=""):
-        leaves = _count(data, data.rows)
+        leaves = _count_leaves(data, data.rows)
         groups = {}
         if by is not None:
             groups = {
-                group: _count(data, rows) for group, rows in groups_of(data.rows, by)
+                group: _count_leaves(data, rows)
+                for group, rows in groups_of(data.rows, by)
             }
         report = report_on(leaves)
 
@@ -167,8 +171,8 @@ def leaves_command(
         if output is not None:
             _write_leaf_scores(data, scores, node_column, column, output)
 
-    answer = shell.answered(
-        which_leaves(report, shell.each_group(groups, report_on), str(by)),
+    answer = shell.command_answer(
+        which_leaves(report, shell.answer_each_group(groups, report_on), str(by)),
         about=shell.about(data, leaves),
         chart=lambda: trueness.plots.leaf_probabilities.figure_data(report),
     )
@@ -183,7 +187,7 @@ def _write_leaf_scores(
 ) -> None:
     """Write all rows with the score of their leaf."""
 
-    def score_of_leaf(rows: Any) -> Floats:
+    def score_of_leaf(rows: pyarrow.Table) -> Floats:
         return scores(np.array(rows[node].to_pylist(), dtype=object))
 
     shell.write_rows(data.source, column, score_of_leaf, output)
@@ -200,15 +204,15 @@ def _with_splits(
     request = data.request
     by_name = {request.scores[0]: leaves}
     for name in splits:
-        known(data.source, name, "--split")
+        existing_column(data.source, name, "--split")
         by_name[name] = trueness.leaves(data.source.rows, node=name, **request.counting)
 
-    compared = trueness.compare_splits(by_name, method=method)
+    comparison = trueness.compare_splits(by_name, method=method)
     columns = ("name", "leaves", "confidence", "utility", "gini")
     rows = [
         dict(zip(columns, values, strict=True))
         for values in zip(
-            *(getattr(compared, field).tolist() for field in columns), strict=True
+            *(getattr(comparison, field).tolist() for field in columns), strict=True
         )
     ]
     cells = [
@@ -224,7 +228,8 @@ def _with_splits(
     )
 
 
-def _count(data: FileData, rows: Frame) -> Leaves:
+def _count_leaves(data: FileData, rows: Frame) -> Leaves:
+    """Count the cases of each leaf in these rows."""
     request = data.request
     return trueness.leaves(rows, node=request.scores[0], **request.counting)
 
@@ -235,7 +240,7 @@ def with_rules(report: LeafReport, data: FileData, rule: str | None) -> LeafRepo
         return report
 
     source = data.source
-    known(source, rule, "--rule")
+    existing_column(source, rule, "--rule")
     leaf_column = quoted(data.request.scores[0])
     rule_text = f"CAST({quoted(rule)} AS VARCHAR)"
     rows = source.rows.aggregate(

@@ -85,15 +85,15 @@ def _advice_without_labels(questions: list[SuggestedQuestion], file: str) -> lis
         return []
 
     # counts have their labels, and no column to be named
-    scored = [
+    score_columns = [
         candidate
         for candidate in questions
         if candidate.command == "threshold" and "score" in candidate.columns
     ]
-    if not scored:
+    if not score_columns:
         return []
 
-    typed = shlex.join([file, "--score", str(scored[0].columns["score"])])
+    typed = shlex.join([file, "--score", str(score_columns[0].columns["score"])])
     return [
         "No column holds labels. A map from labelled cases shows how good a score is: "
         f"trueness evaluate {typed} --unlabelled map.json."

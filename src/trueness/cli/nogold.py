@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -37,6 +37,9 @@ from trueness.nogold.fitting import latent_class
 from trueness.nogold.formulas import formula
 from trueness.nogold.posterior import LatentPosterior
 
+if TYPE_CHECKING:
+    import pyarrow
+
 COMBINATION_COLUMNS = (
     "number",
     "formula",
@@ -50,7 +53,7 @@ COMBINATION_COLUMNS = (
     "min",
 )
 # combinations that a table shows: all of two tests, else the best by the product
-MOST_COMBINATIONS = 16
+MAX_COMBINATIONS_SHOWN = 16
 
 VOTES = ColumnRule("vote", guess_votes, least=2, needs_label=False)
 SCORED_VOTES = ColumnRule("score", several_scores, least=2, needs_label=False)
@@ -200,11 +203,11 @@ def nogold_command(
 
     with naming_rows_without_score(data):
         if thresholds:
-            data = _with_scores_cut(data, thresholds)
+            data = _cut_scores(data, thresholds)
         else:
             data = with_verdicts(data, yes)
 
-        posterior, answer = _without_truth(
+        posterior, answer = _fit_latent_classes(
             data,
             criterion=criterion,
             method=method,
@@ -281,10 +284,10 @@ def _read_thresholds(
     without_own = [name for name in score if name not in text_of_score]
     lacks_threshold = bool(without_own) and not common
     if len(common) > 1 or unknown or lacks_threshold:
-        wrong = unknown or without_own or common
+        names_in_question = unknown or without_own or common
         raise InputError(
             "Each score needs one threshold from which it is a positive verdict; look "
-            f"at {listing(wrong)}.",
+            f"at {listing(names_in_question)}.",
             option="at",
             example=f"{score[0]}=0.5",
         )
@@ -307,7 +310,7 @@ def _read_threshold(text: str) -> float:
         ) from None
 
 
-def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
+def _cut_scores(data: FileData, thresholds: dict[str, float]) -> FileData:
     """Make verdicts of scores: 1 from the threshold on, 0 below it, none if missing."""
     text = [name for name in thresholds if data.source.types[name] == "VARCHAR"]
     if text:
@@ -316,7 +319,9 @@ def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
             option="score",
         )
 
-    others = [quoted(c) for c in data.rows.columns if c not in thresholds]
+    other_columns = [
+        quoted(column) for column in data.rows.columns if column not in thresholds
+    ]
     verdicts = []
     for name, threshold in thresholds.items():
         number = f"CAST({quoted(name)} AS DOUBLE)"
@@ -324,7 +329,7 @@ def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
         verdict = f"CASE WHEN NOT isnan({number}) THEN CAST({number} >= {threshold!r} "
         verdicts.append(f"{verdict} AS INTEGER) END AS {quoted(name)}")
 
-    return replace(data, rows=data.rows.project(", ".join(others + verdicts)))
+    return replace(data, rows=data.rows.project(", ".join(other_columns + verdicts)))
 
 
 def _with_combinations(
@@ -340,10 +345,12 @@ def _with_combinations(
         )
     ]
     # the paper's numbers for up to three tests; of more, the best by the product
-    shown = rows
+    rows_shown = rows
 
-    if len(rows) > MOST_COMBINATIONS:
-        shown = sorted(rows, key=lambda row: -row["product"])[:MOST_COMBINATIONS]
+    if len(rows) > MAX_COMBINATIONS_SHOWN:
+        rows_shown = sorted(rows, key=lambda row: -row["product"])[
+            :MAX_COMBINATIONS_SHOWN
+        ]
 
     head = ("number", "combination", "sensitivity", "SD", "specificity", "SD")
     cells = [
@@ -352,7 +359,7 @@ def _with_combinations(
             row["formula"] or _formula_of(posterior, row["number"]),
             *(f"{row[name]:.3f}" for name in COMBINATION_COLUMNS[2:6]),
         )
-        for row in shown
+        for row in rows_shown
     ]
 
     return replace(
@@ -374,11 +381,11 @@ def _write_post_test(
 ) -> None:
     """Write all rows with the probability of the condition, given their verdicts."""
     names = data.request.scores
-    voted = data.rows.select(*(f'"{name}"' for name in names)).to_arrow_table()
+    verdicts = data.rows.select(", ".join(map(quoted, names))).to_arrow_table()
 
-    def post_test(_: object) -> Floats:
+    def post_test(_: pyarrow.Table) -> Floats:
         votes = [
-            voted[name].to_numpy(zero_copy_only=False).astype(np.float64)
+            verdicts[name].to_numpy(zero_copy_only=False).astype(np.float64)
             for name in names
         ]
         return posterior.probability(np.column_stack(votes))
@@ -386,7 +393,7 @@ def _write_post_test(
     shell.write_rows(data.source, column, post_test, output)
 
 
-def _without_truth(
+def _fit_latent_classes(
     data: FileData,
     *,
     criterion: str,
@@ -402,7 +409,10 @@ def _without_truth(
         panel = count_panel(data)
         populations = count_panel(data, by=True) if by else {}
 
-    by_population = {str(name): part for name, part in populations.items()}
+    by_population = {
+        str(name): panel_of_population
+        for name, panel_of_population in populations.items()
+    }
     votes: Panel | Mapping[str, Panel] = by_population or panel
 
     with progress("Without a gold standard", 2, "questions") as one_more:
@@ -419,7 +429,7 @@ def _without_truth(
         best = best_combination(posterior, criterion=criterion, method=method)
         one_more(1)
 
-    answer = shell.answered(
+    answer = shell.command_answer(
         how_good_tests(panel, posterior, best, str(by)),
         about=shell.about(data, panel),
         chart=lambda: trueness.plots.posterior_densities.figure_data(posterior),

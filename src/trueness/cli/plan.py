@@ -13,7 +13,7 @@ from trueness.cli import options
 from trueness.cli._app import COMMANDS
 from trueness.cli._command import ShellCommand
 from trueness.cli._help import ShellGroup
-from trueness.cli._shell import CommandAnswer, answered
+from trueness.cli._shell import CommandAnswer, command_answer
 from trueness.findings.trust import label_plan_finding, leaf_plan_finding, plan_finding
 from trueness.nogold.label_plans import plan_labels
 from trueness.ranking.models import MODELS
@@ -93,7 +93,7 @@ def plan_auc_command(
         sampling=sampling,
     )
 
-    return answered(
+    return command_answer(
         plan_finding(plan, f"an AUC of {auc:g}"),
         chart=lambda: trueness.plots.sample_size.figure_data(plan),
     )
@@ -146,7 +146,7 @@ def plan_difference_command(
         level=level,
     )
 
-    return answered(plan_finding(plan, "the difference"))
+    return command_answer(plan_finding(plan, "the difference"))
 
 
 @plan_command.command(name="rate", cls=ShellCommand)
@@ -196,7 +196,7 @@ def plan_rate_command(
         level=level,
     )
 
-    return answered(plan_finding(plan, f"a {rate} of {value:g}"))
+    return command_answer(plan_finding(plan, f"a {rate} of {value:g}"))
 
 
 @plan_command.command(name="labels", cls=ShellCommand)
@@ -264,7 +264,7 @@ def plan_labels_command(
         level=level,
     )
 
-    return answered(label_plan_finding(plan))
+    return command_answer(label_plan_finding(plan))
 
 
 @plan_command.command(name="leaf", cls=ShellCommand)
@@ -307,7 +307,7 @@ def plan_leaf_command(
     n = plan_leaf(p, confidence=confidence, utility=utility)
     level_drawn = "utility" if confidence is None else "confidence"
 
-    return answered(
+    return command_answer(
         leaf_plan_finding(n, p=p, confidence=confidence, utility=utility),
         chart=lambda: trueness.plots.levels_by_sample_size.figure_data(
             {f"p = {p:g}": ([1], [p])}, _sizes_to_draw(n), level=level_drawn

@@ -157,7 +157,7 @@ def readers_command(
 
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
 
-    return shell.answered(
+    return shell.command_answer(
         reader_study_finding(study),
         about=shell.about(data, cases),
         chart=lambda: trueness.plots.reader_results.figure_data(study),

@@ -29,8 +29,8 @@ from trueness.cli._file_data import (
     refuse_without_labels,
 )
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._shell import CommandAnswer, about, spoken, write_report
-from trueness.cli._source import known
+from trueness.cli._shell import CommandAnswer, about, shell_sentences, write_report
+from trueness.cli._source import existing_column
 from trueness.cli.threshold import read_rule
 from trueness.counts.expected_labels import PROCESS, ExpectedLabels
 from trueness.counts.values import Panel, Tally
@@ -327,17 +327,17 @@ def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
 
 def _count_by_site(data: FileData, site: str) -> Any:
     """Count all scores together at each site."""
-    known(data.source, site, "--site")
+    existing_column(data.source, site, "--site")
     request = replace(data.request, by=site)
     rows = data.source.only(request.columns)
     return count_panel(replace(data, request=request, rows=rows), by=True)
 
 
-def _chart(data: FileData, counted: Panel | Tally | dict[str, Tally]) -> object:
-    if isinstance(counted, (dict, Tally)) or (counted.n_pos and counted.n_neg):
-        return trueness.plots.roc.figure_data(counted)
+def _chart(data: FileData, counts: Panel | Tally | dict[str, Tally]) -> object:
+    if isinstance(counts, (dict, Tally)) or (counts.n_pos and counts.n_neg):
+        return trueness.plots.roc.figure_data(counts)
     posterior = trueness.latent_class(
-        counted, rng=data.request.rng, level=data.request.level
+        counts, rng=data.request.rng, level=data.request.level
     )
     return trueness.plots.posterior_densities.figure_data(posterior)
 
@@ -346,7 +346,7 @@ def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:
     """Return what ``--json`` says of a report."""
     summary = []
     for question, notes in page.answers:
-        summary.append({"title": question, "sentences": spoken(notes)})
+        summary.append({"title": question, "sentences": shell_sentences(notes)})
 
     return {
         "output": str(output),
@@ -363,5 +363,5 @@ def report_words(page: Page) -> list[Any]:
     for question, notes in page.answers:
         if notes:
             lines.append(question)
-            lines += [f"  {sentence}" for sentence in spoken(notes)]
+            lines += [f"  {sentence}" for sentence in shell_sentences(notes)]
     return lines

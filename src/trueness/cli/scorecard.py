@@ -32,7 +32,7 @@ SCORES_OF_REFERENCE = ColumnRule("score", one_score, needs_label=False)
 DECISION, RISK_COVERAGE = "decision", "risk-coverage"
 KINDS = (DECISION, RISK_COVERAGE)
 # where a curve is shown when no place is named
-USUAL_PLACES = {
+DEFAULT_PLACES = {
     DECISION: (0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
     RISK_COVERAGE: (1.0, 0.9, 0.8, 0.7, 0.6, 0.5),
 }
@@ -118,7 +118,7 @@ def scorecard_command(
         if jeffreys:
             findings.append(grades(tally, level=level))
 
-        return shell.answered(
+        return shell.command_answer(
             *findings,
             about=shell.about(data, tally),
             chart=lambda: trueness.plots.gain_curve.figure_data(tally),
@@ -205,7 +205,7 @@ def curve_command(
     trueness curve sample:west_nile --label virus --score boosting --kind decision
     """
     choice(kind, KINDS, "--kind")
-    places = [fraction(p, "--show", ends="[]") for p in show or USUAL_PLACES[kind]]
+    places = [fraction(p, "--show", ends="[]") for p in show or DEFAULT_PLACES[kind]]
     data = open_data(
         ONE_SCORE,
         file=file,
@@ -245,7 +245,7 @@ def curve_command(
                 finding, tallies_by_group, places, threshold=at, by=by, level=level
             )
 
-        return shell.answered(
+        return shell.command_answer(
             finding,
             about=shell.about(data, tally),
             chart=lambda: _chart(tally, kind, at, level),

@@ -14,9 +14,9 @@ from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import choose
+from trueness.cli._columns import choose_columns
 from trueness.cli._file_data import say_what_was_taken
-from trueness.cli._source import Source, known, open_source
+from trueness.cli._source import Source, existing_column, open_source
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
 from trueness.data.engines import columns_of
@@ -95,8 +95,8 @@ def sites_command(
     trueness sites sample:studies
     """
     source = open_source(file)
-    of_tables = has_study_tables(source.types)
-    if of_tables:
+    tables_finding = has_study_tables(source.types)
+    if tables_finding:
         if site is not None:
             raise InputError(
                 "2x2 tables have one row per site. Leave the column of sites out.",
@@ -106,7 +106,7 @@ def sites_command(
     else:
         studies = _count_sites(source, site, label, score, positive, covariate)
 
-    measures = _measures(metric, of_tables=of_tables)
+    measures = _measures(metric, of_tables=tables_finding)
     entries = _covariate_entries(studies, covariate)
 
     with progress("Sites", unit=""):
@@ -122,13 +122,13 @@ def sites_command(
             for measure in measures
         ]
         summary = None
-        if metric is None and of_tables and len(studies.tables) >= FEWEST_SITES:
+        if metric is None and tables_finding and len(studies.tables) >= FEWEST_SITES:
             summary = trueness.summary_roc(studies.tables, method=method, level=level)
 
     about = _about(file, studies.tables, {"site": site, "label": label, "score": score})
 
     if len(answers) == 1:
-        return shell.answered(
+        return shell.command_answer(
             next_site(answers[0]),
             chart=lambda: trueness.plots.site_forest.figure_data(answers[0]),
             about=about,
@@ -150,14 +150,14 @@ def _answer_on_tables(
     findings = [replace(finding, numbers={}) for finding in by_measure]
 
     if summary is None:
-        return shell.answered(
+        return shell.command_answer(
             *findings,
             chart=lambda: trueness.plots.site_forest.figure_data(answers[0]),
             about=about,
             measures=numbers,
         )
 
-    return shell.answered(
+    return shell.command_answer(
         summary_point(summary),
         *findings,
         chart=lambda: trueness.plots.summary_plane.figure_data(summary),
@@ -194,8 +194,8 @@ def _count_sites(
             choices=source.types,
         )
 
-    known(source, site, "--site")
-    request = choose(
+    existing_column(source, site, "--site")
+    request = choose_columns(
         source,
         Request(
             label=label, scores=(score,) if score else (), positive=positive, by=site
@@ -219,7 +219,7 @@ def _count_sites(
 
 def _site_covariate(source: Source, site: str, covariate: str) -> dict[str, object]:
     """Return the entry of a covariate for each site, which must be one."""
-    known(source, covariate, "--covariate")
+    existing_column(source, covariate, "--covariate")
     columns = columns_of(source.only([site, covariate]), [site, covariate])
 
     entries: dict[str, object] = {}

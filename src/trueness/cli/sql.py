@@ -82,9 +82,9 @@ def sql_command(
     trueness sql --dialect snowflake --table preds --label y --score p
     """
     query = write_query(
-        _required(table, "table"),
-        dialect=_required(dialect, "dialect"),
-        score=_required(score, "score"),
+        _required_option(table, "table"),
+        dialect=_required_option(dialect, "dialect"),
+        score=_required_option(score, "score"),
         label=label,
         positive=_read_value(positive),
         count=count,
@@ -98,7 +98,7 @@ def sql_command(
     return CommandAnswer(result={"dialect": dialect, "query": query}, parts=[query])
 
 
-def _required(value: str | None, option: str) -> str:
+def _required_option(value: str | None, option: str) -> str:
     """Return the value of an option, which must be typed."""
     if value is None:
         raise InputError(

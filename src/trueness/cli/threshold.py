@@ -231,14 +231,16 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
             }
         )
 
-    _say_what_flagged_counts(tally, request)
+    _say_that_flagged_are_labelled(tally, request)
 
     with progress("Looking for the best threshold", unit=""):
-        by_name = {str(group): of_group for group, of_group in groups.items()}
+        by_name = {
+            str(group): tally_of_group for group, tally_of_group in groups.items()
+        }
         finding, choice = find_cut(tally, request, by_name)
         if not request.for_groups:
-            of_groups = shell.each_group(
-                groups, lambda of_group: find_cut(of_group, request)[0]
+            of_groups = shell.answer_each_group(
+                groups, lambda tally_of_group: find_cut(tally_of_group, request)[0]
             )
             finding = with_groups(finding, of_groups, str(request.by))
 
@@ -252,15 +254,15 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
         # drawn on demand
         chart = partial(_chart, tally, request, choice, finding)
 
-    return shell.answered(finding, about=shell.about(data, tally), chart=chart)
+    return shell.command_answer(finding, about=shell.about(data, tally), chart=chart)
 
 
-def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
+def _say_that_flagged_are_labelled(tally: Tally, request: Request) -> None:
     """Mention that a constraint on flagged cases leaves cases without a label out."""
     objectives = (request.maximize, request.minimize, *request.subject_to)
     names_flagged = any("flagged" in str(text) for text in objectives if text)
-    some_count = bool(tally.n_unknown) and not has_no_labels(tally)
-    if some_count and names_flagged and not tally.labels_expected:
+    some_have_labels = bool(tally.n_unknown) and not has_no_labels(tally)
+    if some_have_labels and names_flagged and not tally.labels_expected:
         shell.say(
             "The constraint on flagged cases counts labelled cases only; "
             f"{counted(tally.n_unknown, 'case has', 'cases have')} none."

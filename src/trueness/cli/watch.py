@@ -12,9 +12,9 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.files import alone
 from trueness.cli import options
-from trueness.cli._columns import FileData, choose, inverted, pivot_of
+from trueness.cli._columns import FileData, choose_columns, invert_scores, pivot_of
 from trueness.cli._file_data import refuse_design, say_what_was_inverted
-from trueness.cli._shell import CommandAnswer, about, answered
+from trueness.cli._shell import CommandAnswer, about, command_answer
 from trueness.cli._source import Source, open_source
 from trueness.counts.values import Panel, Tally
 from trueness.data.column_roles import one_score
@@ -27,7 +27,7 @@ from trueness.monitoring.questions import load_watch
 from trueness.monitoring.questions import watch as new_watch
 from trueness.monitoring.watching import Watch
 
-ALARM = 4  # exit code
+ALARM_EXIT_CODE = 4  # exit code
 FALSE_ALARMS = "one in 20 years"  # where nothing was typed, as in trueness.watch
 
 
@@ -81,7 +81,7 @@ class BatchColumns:
             positive=self.positive,
             by=by,
         )
-        return counts if self.pivot is None else inverted(counts, self.pivot)
+        return counts if self.pivot is None else invert_scores(counts, self.pivot)
 
     @property
     def to_remember(self) -> dict[str, str | int | float]:
@@ -222,7 +222,7 @@ def watch_command(
     source = open_source(file)
 
     with alone(state):  # two jobs at once must not lose what the other one counted
-        watch = _continue(state, new_watch, restart) if state.exists() else None
+        watch = _continue_watch(state, new_watch, restart) if state.exists() else None
         if watch is not None:
             judge = judge or list(watch.judges)
             by = by or watch.by
@@ -236,24 +236,24 @@ def watch_command(
             scores=request.scores,
             judges=tuple(judge or ()),
         )
-        columns = _turned(columns, watch, source, invert)
+        columns = _invert_if_needed(columns, watch, source, invert)
 
         if watch is None:
-            watch = _begin(state, new_watch, columns, margin, by)
+            watch = _begin_watch(state, new_watch, columns, margin, by)
 
         counts = columns.count(source.rows)
-        parts = counts if by is None else columns.count(source.rows, by=by)
+        batch = counts if by is None else columns.count(source.rows, by=by)
         batches_before = watch.looks
-        _refuse_counted_twice(watch, parts, source.name if name is None else None)
-        watch.update(parts, name=name or source.name)
+        _refuse_counted_twice(watch, batch, source.name if name is None else None)
+        watch.update(batch, name=name or source.name)
         watch.columns.update(columns.to_remember)
         watch.save(state)
 
-    return answered(
+    return command_answer(
         watch_finding(watch, cases_note(counts), watch.looks > batches_before),
         chart=lambda: trueness.plots.watch_history.figure_data(watch),
         about=about(FileData(source, request, source.rows), counts),
-        code=ALARM if watch.alarm else 0,
+        code=ALARM_EXIT_CODE if watch.alarm else 0,
     )
 
 
@@ -268,17 +268,17 @@ def _choose_columns(
     by: str | None,
 ) -> Request:
     """Choose the columns of a batch: those named, or those of earlier batches."""
-    remembered = watch.columns if watch else {}
-    score = score or remembered.get("score")
+    columns_before = watch.columns if watch else {}
+    score = score or columns_before.get("score")
     # labels are guessed only for a new watch, and for a metric that needs them
     metric_needs_labels = metric not in KINDS or KINDS[metric].labels
 
-    return choose(
+    return choose_columns(
         source,
         Request(
-            label=label or remembered.get("label"),
+            label=label or columns_before.get("label"),
             scores=tuple(judges or ([] if score is None else [score])),
-            positive=remembered.get("positive") if positive is None else positive,
+            positive=columns_before.get("positive") if positive is None else positive,
             by=by,
         ),
         option="judge" if judges else "score",
@@ -287,7 +287,7 @@ def _choose_columns(
     )
 
 
-def _turned(
+def _invert_if_needed(
     columns: BatchColumns, watch: Watch | None, source: Source, invert: bool
 ) -> BatchColumns:
     """Turn scores round where that was typed, or where earlier batches were turned.
@@ -315,7 +315,7 @@ def _turned(
     return replace(columns, pivot=float(pivot))
 
 
-def _continue(state: Path, new_watch: NewWatch, restart: bool) -> Watch:
+def _continue_watch(state: Path, new_watch: NewWatch, restarts: bool) -> Watch:
     """Go on with the watch of a file, which asks nothing new."""
     if new_watch.is_asked_for:
         raise InputError(
@@ -325,18 +325,18 @@ def _continue(state: Path, new_watch: NewWatch, restart: bool) -> Watch:
         )
 
     watch = load_watch(state)
-    return watch.restart() if restart else watch
+    return watch.restart() if restarts else watch
 
 
-def _begin(
+def _begin_watch(
     state: Path,
-    asked: NewWatch,
+    request: NewWatch,
     columns: BatchColumns,
     margin: float,
     by: str | None,
 ) -> Watch:
     """Begin a watch; its baseline is a file with the same columns."""
-    if asked.metric is None:
+    if request.metric is None:
         raise InputError(
             f"There is no watch in {state} yet. To begin one, add --metric recall "
             "--threshold 0.3 --at-least 0.9, for example.",
@@ -344,26 +344,26 @@ def _begin(
         )
 
     earlier = None
-    if asked.baseline is not None:
-        earlier = columns.count(open_source(asked.baseline).rows)
+    if request.baseline is not None:
+        earlier = columns.count(open_source(request.baseline).rows)
 
     return new_watch(
-        asked.metric,
-        threshold=asked.threshold,
-        at_least=asked.at_least,
-        at_most=asked.at_most,
-        near=asked.near,
+        request.metric,
+        threshold=request.threshold,
+        at_least=request.at_least,
+        at_most=request.at_most,
+        near=request.near,
         baseline=earlier,
         margin=margin,
         judges=columns.judges or None,
         by=by,
-        false_alarms=asked.false_alarms or FALSE_ALARMS,
+        false_alarms=request.false_alarms or FALSE_ALARMS,
     )
 
 
-def _refuse_counted_twice(watch: Watch, parts: Tally | Panel, file: str | None) -> None:
+def _refuse_counted_twice(watch: Watch, batch: Tally | Panel, file: str | None) -> None:
     """Raise an error for cases that were counted before, under another name."""
-    earlier = watch.same_cases(parts)
+    earlier = watch.same_cases(batch)
     if file is not None and earlier not in (None, file):
         raise InputError(
             f"{file} has exactly the cases of the batch {earlier!r}, which was counted "

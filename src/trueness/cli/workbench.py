@@ -17,7 +17,7 @@ from trueness.data.files import tables_of
 
 SERVE: HigherFunction[Callable[..., None]] = HigherFunction("serve")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-MOST_PORT = 65_535
+MAX_PORT = 65_535
 
 
 def app_command(
@@ -76,9 +76,9 @@ def app_command(
             option="host",
         )
 
-    if not 0 <= port <= MOST_PORT or limit < 1:
+    if not 0 <= port <= MAX_PORT or limit < 1:
         raise InputError(
-            f"The port must be 0 to {MOST_PORT}, and the upload limit 1 or more; found "
+            f"The port must be 0 to {MAX_PORT}, and the upload limit 1 or more; found "
             f"{port} and {limit}.",
             option="limit" if limit < 1 else "port",
         )

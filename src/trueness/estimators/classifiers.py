@@ -56,16 +56,16 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     estimator: Any
     n_jobs: int | None
 
-    def _base(self) -> Any:
+    def _model_to_train(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
 
-    def _take_features(self) -> None:
+    def _copy_feature_names(self) -> None:
         """Know the features that the fitted model knows."""
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def _out_of_fold(
+    def _out_of_fold_scores(
         self,
         rows: Features,
         y: Column,
@@ -74,8 +74,8 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         params: Mapping[str, object] | None = None,
     ) -> Any:
         """Score each case by a model that did not see it."""
-        tested = np.concatenate([test for _, test in folds])
-        if not np.array_equal(np.sort(tested), np.arange(len(tested))):
+        test_cases = np.concatenate([test for _, test in folds])
+        if not np.array_equal(np.sort(test_cases), np.arange(len(test_cases))):
             raise InputError(
                 "cv must score each case once; some cases are in no test fold, or in "
                 "several. Use KFold or StratifiedKFold.",
@@ -84,7 +84,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
             )
 
         score = cross_val_predict(
-            clone(self._base()),
+            clone(self._model_to_train()),
             rows,
             y,
             cv=folds,
@@ -98,7 +98,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what can be passed: what the model takes."""
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._base()).input_tags
+        inner = get_tags(self._model_to_train()).input_tags
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = inner.sparse
         tags.input_tags.pairwise = inner.pairwise
@@ -178,15 +178,15 @@ class Calibrator(Wrapper):
 
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, label, classifier=True).split(X, label, groups))
-        base = self._base()
+        base = self._model_to_train()
         response = response_of(base, self.response_method, "calibrate")
-        score = self._out_of_fold(X, label, folds, response)
+        score = self._out_of_fold_scores(X, label, folds, response)
 
         self.estimator_ = clone(base).fit(X, label)
         self.tally_ = tally_of(label, score, self.classes_[1])
         self.map_ = self._map(self.tally_)
         self._training = (label, score, [test for _, test in folds])
-        self._take_features()
+        self._copy_feature_names()
 
         return self
 
@@ -317,7 +317,7 @@ class ThresholdClassifier(Wrapper):
         routed = self._routed(params)
         if isinstance(self.cv, str):
             _options.choice(self.cv, ("prefit",), "cv")
-            self.estimator_ = self._base()
+            self.estimator_ = self._model_to_train()
             score = self._score_of_positive(self.estimator_, X)
         else:
             score = self._train(X, label, routed)
@@ -326,7 +326,7 @@ class ThresholdClassifier(Wrapper):
         self.operating_point_ = None
         if self.rule is None:
             self.tally_ = tally_of(
-                label[has_weight], score[has_weight], self._positive()
+                label[has_weight], score[has_weight], self._positive_class()
             )
             self.operating_point_ = self._at_usual_cut(self._choose())
 
@@ -335,7 +335,7 @@ class ThresholdClassifier(Wrapper):
         if not (self.rule_.groups or self.rule_.defers):
             self.threshold_ = self.rule_.cuts()[1]
 
-        self._take_features()
+        self._copy_feature_names()
         return self
 
     def _train(self, rows: Features, label: Array, routed: Any) -> Any:
@@ -343,7 +343,7 @@ class ThresholdClassifier(Wrapper):
 
         Without a threshold to choose no case needs a score: the scores are None.
         """
-        base = self._base()
+        base = self._model_to_train()
         splitter = check_cv(self.cv, label, classifier=True)
         folds = list(splitter.split(rows, label, **routed.splitter.split))
         response = response_of(base, self.response_method, "cut")
@@ -351,7 +351,7 @@ class ThresholdClassifier(Wrapper):
 
         score: Floats | None = None
         if self.rule is None:
-            score = self._out_of_fold(rows, label, folds, response, fit_params)
+            score = self._out_of_fold_scores(rows, label, folds, response, fit_params)
             score = self._towards_positive(score, response)
 
         self.estimator_ = clone(base).fit(rows, label, **fit_params)
@@ -372,7 +372,7 @@ class ThresholdClassifier(Wrapper):
 
         return Bunch(estimator=Bunch(fit=for_model), splitter=Bunch(split=for_splitter))
 
-    def _positive(self) -> Any:
+    def _positive_class(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
     def _score_of_positive(self, model: Classifier, rows: Features) -> Any:
@@ -382,7 +382,7 @@ class ThresholdClassifier(Wrapper):
 
     def _towards_positive(self, score: Floats, response: str) -> Any:
         """Turn scores of the second class round where the first one is positive."""
-        if self._positive() == self.classes_[1]:
+        if self._positive_class() == self.classes_[1]:
             return score
         if response == "predict_proba":
             return 1 - score
@@ -460,14 +460,14 @@ class ThresholdClassifier(Wrapper):
         margin = self._score_of_positive(self.estimator_, X) - self.threshold_
         # a score at the threshold is flagged: it must not look undecided
         margin = np.where(margin == 0, np.finfo(np.float64).tiny, margin)
-        return margin if self._positive() == self.classes_[1] else -margin
+        return margin if self._positive_class() == self.classes_[1] else -margin
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say to which method each part of the metadata goes."""
         fit = MethodMapping().add(caller="fit", callee="fit")
         split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self)
-        router.add(estimator=self._base(), method_mapping=fit)
+        router.add(estimator=self._model_to_train(), method_mapping=fit)
         splitter = check_cv(5 if isinstance(self.cv, str) else self.cv)
         return router.add(splitter=splitter, method_mapping=split)
 

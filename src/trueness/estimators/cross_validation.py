@@ -27,7 +27,7 @@ from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.answers import measured_by
 from trueness.counts.folds import Folds
-from trueness.counts.values import Tally
+from trueness.counts.values import Panel, Tally
 from trueness.ensembles.fold_analyses import MeasuredFolds
 from trueness.estimators import classifiers as common
 from trueness.estimators.model_types import FoldsOrSplitter, OneOrMoreClassifiers
@@ -113,9 +113,9 @@ class CrossValidation(Record):
     def __repr__(self) -> str:
         """Write a line for each number, under what it speaks of."""
         lines = [f"CrossValidation of {len(self.folds)} folds"]
-        lines += [f"  About {ON_FOLDS}:", *_lines(self.values)]
+        lines += [f"  About {ON_FOLDS}:", *_lines_of_values(self.values)]
         if self.refitted is not None:
-            lines += [f"  About {REFITTED}:", *_lines(self.refitted)]
+            lines += [f"  About {REFITTED}:", *_lines_of_values(self.refitted)]
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -136,16 +136,16 @@ class CrossValidation(Record):
 
         power = _options.fraction(power, "power")
         level = _options.fraction(level, "level")
-        named = _read_measure(metric, self.threshold)
-        measured = MeasuredFolds(
-            self.folds, _as_analysis(named.measure), named.title, level
+        named_measure = _read_measure(metric, self.threshold)
+        measured_folds = MeasuredFolds(
+            self.folds, _as_analysis(named_measure.measure), named_measure.title, level
         )
-        difference = measured.contrast(0, 1)
+        difference = measured_folds.contrast(0, 1)
 
         if not difference.value or not difference.standard_error:
             raise InputError(
-                f"The two models do not differ in {named.title} on these folds, so no "
-                "sample size can show a difference."
+                f"The two models do not differ in {named_measure.title} on these "
+                "folds, so no sample size can show a difference."
             )
 
         labelled = [fold.labelled() for fold in self.folds]
@@ -171,7 +171,7 @@ class CrossValidation(Record):
             se=standard_error,
             half_width=quantile * standard_error,
             power=normal.cdf(abs(difference.value) / standard_error - quantile),
-            measure=f"difference of {named.title}",
+            measure=f"difference of {named_measure.title}",
             value=difference.value,
             null=0.0,
             prevalence=prevalence,
@@ -202,13 +202,14 @@ class CrossValidation(Record):
         return native_frame(columns, backend)
 
 
-def _by_model(values: Any) -> dict[str, Mapping[str, Estimate]]:
+def _by_model(values: Values) -> Mapping[str, Mapping[str, Estimate]]:
     """Return estimates by model, also where there is one model only."""
-    several = all(isinstance(value, Mapping) for value in values.values())
-    return dict(values) if several else {_ONLY_MODEL: values}
+    if all(isinstance(value, Mapping) for value in values.values()):
+        return cast("Mapping[str, Mapping[str, Estimate]]", values)
+    return {_ONLY_MODEL: cast("Mapping[str, Estimate]", values)}
 
 
-def _lines(values: Values) -> list[str]:
+def _lines_of_values(values: Values) -> list[str]:
     """Return a line for each estimate, without its notes."""
     lines = []
     for model, estimates in _by_model(values).items():
@@ -307,24 +308,24 @@ def cross_validate(
         measures[name] = _read_measure(name, threshold)
 
     splits = data.splits(cv)
-    fitted = {}
+    fitted_folds = {}
     for name, model in models.items():
-        fitted[name] = _fit_folds(data, model, responses[name], splits, n_jobs)
+        fitted_folds[name] = _fit_folds(data, model, responses[name], splits, n_jobs)
 
-    folds = _count_folds(data, splits, fitted)
+    folds = _count_folds(data, splits, fitted_folds)
     values = {name: _values_of_model(folds, name, measures, level) for name in models}
 
     refitted = None
     if repeats:
         seeds = _options.generator(rng).integers(0, 2**31, repeats).tolist()
-        shuffled = [data.splits(len(splits), seed) for seed in seeds]
+        splits_of_repeats = [data.splits(len(splits), seed) for seed in seeds]
         refitted = {}
         for name, model in models.items():
             refitted[name] = nested_cross_validation(
-                data, model, responses[name], shuffled, measures, level
+                data, model, responses[name], splits_of_repeats, measures, level
             )
 
-    estimators = {name: [fold.model for fold in fitted[name]] for name in models}
+    estimators = {name: [fold.model for fold in fitted_folds[name]] for name in models}
     notes = _notes(data, repeats)
 
     if several_models:
@@ -393,43 +394,45 @@ def _fit_folds(
 def _fit_fold(
     data: TrainingData, model: Any, response: str, split: Split
 ) -> _FittedFold:
-    trained = data.fit(model, split.train)
-    return _FittedFold(trained, data.score(trained, response, split))
+    """Train a model without one fold, and score that fold."""
+    trained_model = data.fit(model, split.train)
+    return _FittedFold(trained_model, data.score(trained_model, response, split))
 
 
 def _count_folds(
     data: TrainingData,
     splits: Sequence[Split],
-    fitted: Mapping[str, Sequence[_FittedFold]],
+    fitted_folds: Mapping[str, Sequence[_FittedFold]],
 ) -> Folds:
     """Count the scores of each fold, by one model or by several."""
-    parts: list[Any] = []
+    counts: list[Tally | Panel] = []
     for number, split in enumerate(splits):
-        scores = {name: folds[number].score for name, folds in fitted.items()}
-        if [*scores] == [_ONLY_MODEL]:
-            parts.append(data.count_tally(scores[_ONLY_MODEL], split.test))
+        scores = {name: folds[number].score for name, folds in fitted_folds.items()}
+        if _ONLY_MODEL in scores:
+            counts.append(data.count_tally(scores[_ONLY_MODEL], split.test))
         else:
-            parts.append(data.count_panel(scores, split.test))
+            counts.append(data.count_panel(scores, split.test))
 
-    return Folds(tuple(parts))
+    return Folds(tuple(counts))
 
 
 def _values_of_model(
     folds: Folds, model: str, measures: Mapping[str, NamedMeasure], level: float
 ) -> dict[str, Estimate]:
     """Estimate each measure of one model, as a mean over the folds."""
-    own_folds = folds if model == _ONLY_MODEL else folds[model]
+    folds_of_model = folds if model == _ONLY_MODEL else folds[model]
     return {
         name: estimate_over_folds(
-            own_folds, named.measure, level=level, name=named.title
+            folds_of_model, named_measure.measure, level=level, name=named_measure.title
         )
-        for name, named in measures.items()
+        for name, named_measure in measures.items()
     }
 
 
 def _notes(data: TrainingData, repeats: int) -> tuple[str, ...]:
     """Say which model the intervals are about, and where they are too short."""
-    features = (*np.shape(data.X), 1)[1]
+    shape = np.shape(data.X)
+    features = shape[1] if len(shape) > 1 else 1
     notes = []
 
     if not repeats:

@@ -7,8 +7,18 @@ after drawing; of folds ``line_`` is a list, and so are the coordinates.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, final
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Self,
+    TypedDict,
+    Unpack,
+    final,
+)
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -61,7 +71,25 @@ class _Number(NamedTuple):
     analysis: Any
 
 
-class _Display:
+class PlotOptions(TypedDict, total=False):
+    """What the methods that draw pass on to ``plot``, beside the axes."""
+
+    plot_chance_level: bool
+    band: bool
+    despine: bool
+    curve_kwargs: Mapping[str, Any] | None
+
+
+class PredictionOptions(PlotOptions, total=False):
+    """What drawing a classifier passes on, beside the label and the name."""
+
+    sample_weight: Column | None
+    cluster: Column | None
+    level: float
+    ax: Axes | None
+
+
+class _Display(ABC):
     """Curves of one model, or of each fold, with what was estimated."""
 
     # attributes and titles of the axes
@@ -79,27 +107,30 @@ class _Display:
 
     def __init__(
         self,
-        parts: Sequence[Tally],
+        tallies: Sequence[Tally],
         level: float,
         name: str | None = None,
         pos_label: LabelValue = None,
     ) -> None:
         self.estimator_name = name
         self.pos_label = pos_label
-        positives = sum(t.n_pos for t in parts)
-        cases = sum(t.n_pos + t.n_neg for t in parts)
+        positives = sum(t.n_pos for t in tallies)
+        cases = sum(t.n_pos + t.n_neg for t in tallies)
         self.prevalence_pos_label = positives / cases
 
         if self._number is not None:
-            data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
+            data = Folds(tuple(tallies)) if len(tallies) > 1 else tallies[0]
             self.estimate = self._number.analysis(data, level=level)
 
-        self.curves: list[_DrawnCurve] = [self._curve(t, level) for t in parts]
+        self.curves: list[_DrawnCurve] = [self._curve(t, level) for t in tallies]
 
-    _curve: Any  # of a tally and a level
+    @abstractmethod
+    def _curve(self, t: Tally, level: float) -> _DrawnCurve:
+        """Return the curve of a tally, with its band at a confidence level."""
 
-    def _chance(self) -> Any:
+    def _chance(self) -> list[float] | None:
         """Return the heights of the dashed line at both ends, where there is one."""
+        return None
 
     def __getattr__(self, name: str) -> Any:
         """Return a coordinate, of folds a list of them, or the estimate by its name."""
@@ -131,7 +162,7 @@ class _Display:
         name: str | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
-        **drawn: Any,
+        **plot_options: Unpack[PlotOptions],
     ) -> Self:
         """Return the display of labels and scores, drawn.
 
@@ -144,7 +175,7 @@ class _Display:
         counts = tally(
             y_true, y_score, weight=sample_weight, cluster=cluster, positive=pos_label
         )
-        return cls([counts], level, name, pos_label).plot(ax=ax, **drawn)
+        return cls([counts], level, name, pos_label).plot(ax=ax, **plot_options)
 
     @classmethod
     def from_estimator(
@@ -154,8 +185,9 @@ class _Display:
         y: Column,
         *,
         response_method: str = "auto",
+        pos_label: LabelValue = None,
         name: str | None = None,
-        **more: Any,
+        **options: Unpack[PredictionOptions],
     ) -> Self:
         """Draw a fitted classifier on cases that it has not seen.
 
@@ -163,10 +195,12 @@ class _Display:
         first that it has; all others are as in :meth:`from_predictions`.
         """
         response = common.response_of(estimator, response_method, "draw it")
-        more["pos_label"] = common.positive_label(y, more.get("pos_label"), "pos_label")
-        score = common.scores_of(estimator, X, response, more["pos_label"])
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(y, score, name=name, **more)
+        positive = common.positive_label(y, pos_label, "pos_label")
+        score = common.scores_of(estimator, X, response, positive)
+        if name is None:
+            name = type(estimator).__name__
+
+        return cls.from_predictions(y, score, pos_label=positive, name=name, **options)
 
     @classmethod
     def from_cv_results(
@@ -181,7 +215,7 @@ class _Display:
         name: str | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
-        **drawn: Any,
+        **plot_options: Unpack[PlotOptions],
     ) -> Self:
         """Draw every fold of :func:`trueness.cross_validate`, or of scikit-learn's.
 
@@ -195,7 +229,7 @@ class _Display:
                     f"{cls.__name__} draws one model; found {listing(folds.names)}. "
                     "Cross-validate the one to be drawn by itself."
                 )
-            return cls(folds.parts, level, name).plot(ax=ax, **drawn)
+            return cls(folds.parts, level, name).plot(ax=ax, **plot_options)
 
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
@@ -207,7 +241,7 @@ class _Display:
 
         label, _ = common.two_labels(y, cls.__name__)
         positive = common.positive_label(label, pos_label, "pos_label")
-        parts = []
+        tallies = []
         tests = cv_results["indices"]["test"]
 
         for model, test in zip(cv_results["estimator"], tests, strict=True):
@@ -217,9 +251,9 @@ class _Display:
             columns: dict[str, Any] = {"positive": positive}
             if sample_weight is not None:
                 columns["weight"] = np.asarray(sample_weight)[test]
-            parts.append(tally(label[test], score, **columns))
+            tallies.append(tally(label[test], score, **columns))
 
-        return cls(parts, level, name, positive).plot(ax=ax, **drawn)
+        return cls(tallies, level, name, positive).plot(ax=ax, **plot_options)
 
     def figure_data(
         self, *, plot_chance_level: bool = True, band: bool = True
@@ -279,23 +313,21 @@ class _Display:
         """
         figure = self.figure_data(plot_chance_level=plot_chance_level, band=band)
         artists_before = set() if ax is None else set(ax.get_children())
-        drawn_on = draw(TitledFigure(figure), ax)
-        new_lines = [line for line in drawn_on.lines if line not in artists_before]
-        new_areas = [
-            area for area in drawn_on.collections if area not in artists_before
-        ]
+        axes = draw(TitledFigure(figure), ax)
+        new_lines = [line for line in axes.lines if line not in artists_before]
+        new_areas = [area for area in axes.collections if area not in artists_before]
         self.chance_level_ = new_lines.pop(0) if figure.guides else None
         self.band_ = new_areas[0] if figure.bands else None
         self.line_ = new_lines if len(self.curves) > 1 else new_lines[0]
         self._style_lines(new_lines, curve_kwargs or {})
 
         if despine:
-            drawn_on.spines[["top", "right"]].set_visible(False)
-        if drawn_on.get_legend_handles_labels()[0]:
-            drawn_on.legend()
+            axes.spines[["top", "right"]].set_visible(False)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
 
-        self.ax_ = drawn_on
-        self.figure_ = drawn_on.figure
+        self.ax_ = axes
+        self.figure_ = axes.figure
 
         return self
 
@@ -344,8 +376,8 @@ class RocDisplay(_Display):
         band = roc_band(t, level=level)
         return _DrawnCurve(curve.fpr, curve.tpr, band.fpr, band.low, band.high)
 
-    def _chance(self) -> Any:
-        return [0, 1]
+    def _chance(self) -> list[float]:
+        return [0.0, 1.0]
 
 
 @final
@@ -364,7 +396,7 @@ class PrecisionRecallDisplay(_Display):
             curve.recall, curve.precision, band.recall, band.low, band.high
         )
 
-    def _chance(self) -> Any:
+    def _chance(self) -> list[float]:
         return [self.prevalence_pos_label] * 2
 
 
@@ -388,8 +420,8 @@ class CalibrationDisplay(_Display):
             high=diagram.confidence_high[ascending],
         )
 
-    def _chance(self) -> Any:
-        return [0, 1]
+    def _chance(self) -> list[float]:
+        return [0.0, 1.0]
 
 
 @final

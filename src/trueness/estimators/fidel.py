@@ -111,38 +111,51 @@ class FiDELClassifier(
         label = np.searchsorted(self.classes_, column)
         (rows,) = indexable(X)
 
-        parts = self._parts(rows, label, groups, len(models))
+        cases_of_parts = self._cases_of_parts(rows, label, groups, len(models))
         if self.partition == "disjoint":
-            trained, scores = self._train_apart(models, rows, label, parts)
+            trained_models, scores = self._train_on_parts(
+                models, rows, label, cases_of_parts
+            )
         else:
-            trained, scores = self._cross_fit(models, rows, label, parts)
+            trained_models, scores = self._cross_fit(
+                models, rows, label, cases_of_parts
+            )
 
-        self.estimators_ = trained
-        self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
+        self.estimators_ = trained_models
+        self.named_estimators_ = Bunch(**dict(zip(names, trained_models, strict=True)))
         panel = Panel(names, scores, neg=1 - label, pos=label)
         self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
 
-        self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(rows)[1])
-        if hasattr(trained[0], "feature_names_in_"):
-            self.feature_names_in_ = trained[0].feature_names_in_
+        self.n_features_in_ = getattr(
+            trained_models[0], "n_features_in_", np.shape(rows)[1]
+        )
+        if hasattr(trained_models[0], "feature_names_in_"):
+            self.feature_names_in_ = trained_models[0].feature_names_in_
 
         return self
 
-    def _train_apart(
-        self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
+    def _train_on_parts(
+        self, models: list[Any], rows: Features, label: Ints, cases_of_parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
         """Return models trained on a part each, and their scores of all other cases."""
-        part_of_model = [parts[number % len(parts)] for number in range(len(models))]
-        trained = self._train(rows, label, zip(models, part_of_model, strict=True))
-        scores = np.column_stack([_scores_of_model(model, rows) for model in trained])
-        for column, part in enumerate(part_of_model):
+        part_of_model = [
+            cases_of_parts[number % len(cases_of_parts)]
+            for number in range(len(models))
+        ]
+        trained_models = self._train_models(
+            rows, label, zip(models, part_of_model, strict=True)
+        )
+        scores = np.column_stack(
+            [_scores_of_model(model, rows) for model in trained_models]
+        )
+        for column, cases in enumerate(part_of_model):
             # a model is never judged on the cases that it was shown
-            scores[part, column] = np.nan
+            scores[cases, column] = np.nan
 
-        return trained, scores
+        return trained_models, scores
 
     def _cross_fit(
-        self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
+        self, models: list[Any], rows: Features, label: Ints, cases_of_parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
         """Return models trained on all cases, and cross-fitted scores.
 
@@ -150,19 +163,21 @@ class FiDELClassifier(
         """
         all_cases = np.arange(len(label))
         scores = np.full((len(label), len(models)), np.nan)
-        for part in parts:
-            other_cases = np.setdiff1d(all_cases, part)
-            trained_on_others = self._train(
+        for cases in cases_of_parts:
+            other_cases = np.setdiff1d(all_cases, cases)
+            trained_on_others = self._train_models(
                 rows, label, [(model, other_cases) for model in models]
             )
-            rows_of_part = _safe_indexing(rows, part)
+            rows_of_part = _safe_indexing(rows, cases)
             for column, model in enumerate(trained_on_others):
-                scores[part, column] = _scores_of_model(model, rows_of_part)
+                scores[cases, column] = _scores_of_model(model, rows_of_part)
 
-        trained = self._train(rows, label, [(model, all_cases) for model in models])
+        trained = self._train_models(
+            rows, label, [(model, all_cases) for model in models]
+        )
         return trained, scores
 
-    def _parts(
+    def _cases_of_parts(
         self, rows: Features, label: Ints, groups: Column | None, models: int
     ) -> list[Ints]:
         """Return the cases of each part: of a splitter, or stratified by class."""
@@ -191,13 +206,14 @@ class FiDELClassifier(
 
         return [test for _, test in splits]
 
-    def _train(
+    def _train_models(
         self, rows: Features, label: Ints, pairs: Iterable[tuple[Any, Ints]]
     ) -> list[Any]:
         """Return the models of the pairs, each trained on its part of the cases."""
         target = self.classes_[label]
         jobs = (
-            delayed(_fit_on)(clone(model), rows, target, part) for model, part in pairs
+            delayed(_fit_on_part)(clone(model), rows, target, cases)
+            for model, cases in pairs
         )
         return list(Parallel(n_jobs=self.n_jobs)(jobs))
 
@@ -233,19 +249,22 @@ class FiDELClassifier(
         """Tell scikit-learn what can be passed."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        inner = [get_tags(m).input_tags for m in _names_and_models(self.estimators)[1]]
-        tags.input_tags.sparse = all(i.sparse for i in inner)
-        tags.input_tags.allow_nan = all(i.allow_nan for i in inner)
+        model_tags = [
+            get_tags(model).input_tags
+            for model in _names_and_models(self.estimators)[1]
+        ]
+        tags.input_tags.sparse = all(i.sparse for i in model_tags)
+        tags.input_tags.allow_nan = all(i.allow_nan for i in model_tags)
         return tags
 
 
 def _names_and_models(estimators: NamedClassifiers) -> tuple[list[str], list[Any]]:
     """Return names and models; a model without a name is named after its class."""
-    listed = list(estimators) if isinstance(estimators, (list, tuple)) else []
+    entries = list(estimators) if isinstance(estimators, (list, tuple)) else []
 
     own_names = []
     models = []
-    for entry in listed:
+    for entry in entries:
         is_pair = isinstance(entry, tuple) and len(entry) == 2
         own_names.append(entry[0] if is_pair else None)
         models.append(entry[1] if is_pair else entry)
@@ -256,7 +275,7 @@ def _names_and_models(estimators: NamedClassifiers) -> tuple[list[str], list[Any
             f"LogisticRegression())]; found {estimators!r}."
         )
 
-    class_names = _numbered([type(model).__name__.lower() for model in models])
+    class_names = _number_duplicates([type(model).__name__.lower() for model in models])
     names = [
         own_name or class_name
         for own_name, class_name in zip(own_names, class_names, strict=True)
@@ -265,18 +284,18 @@ def _names_and_models(estimators: NamedClassifiers) -> tuple[list[str], list[Any
     return names, models
 
 
-def _numbered(names: list[str]) -> list[str]:
+def _number_duplicates(names: list[str]) -> list[str]:
     """Return names that differ: those that occur twice get their number."""
     numbered = []
-    for k, name in enumerate(names):
-        occurrence = names[: k + 1].count(name)
+    for index, name in enumerate(names):
+        occurrence = names[: index + 1].count(name)
         is_only_one = names.count(name) == 1
         numbered.append(name if is_only_one else f"{name}-{occurrence}")
     return numbered
 
 
-def _fit_on(model: Any, rows: Features, y: Column, test_rows: Ints) -> Any:
-    return model.fit(_safe_indexing(rows, test_rows), _safe_indexing(y, test_rows))
+def _fit_on_part(model: Any, rows: Features, y: Column, cases: Ints) -> Any:
+    return model.fit(_safe_indexing(rows, cases), _safe_indexing(y, cases))
 
 
 def _scores_of_model(model: Any, rows: Features) -> Any:

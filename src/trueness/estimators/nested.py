@@ -73,14 +73,18 @@ def nested_cross_validation(
     for splits in steps(repeats, "Nested cross-validation"):
         folds = [split.test for split in splits]
         tallies = _tallies_without_two_folds(data, model, response, folds)
-        for name, named in measures.items():
-            results[name].append(_evaluate_repeat(tallies, len(folds), named.measure))
+        for name, named_measure in measures.items():
+            results[name].append(
+                _evaluate_repeat(tallies, len(folds), named_measure.measure)
+            )
 
     number_of_folds = len(repeats[0])
 
     return {
-        name: _combine_repeats(results[name], number_of_folds, named.title, level)
-        for name, named in measures.items()
+        name: _combine_repeats(
+            results[name], number_of_folds, named_measure.title, level
+        )
+        for name, named_measure in measures.items()
     }
 
 
@@ -96,12 +100,14 @@ def _tallies_without_two_folds(
     for i, j in combinations_with_replacement(range(len(folds)), 2):
         cases_left_out = np.concatenate([folds[i], folds[j]])
         training_cases = np.setdiff1d(all_cases, cases_left_out)
-        trained = data.fit(model, training_cases)
+        trained_model = data.fit(model, training_cases)
         # a model without two folds serves either of them
-        for tested, also_left_out in {(i, j), (j, i)}:
-            split = Split(training_cases, folds[tested])
-            score = data.score(trained, response, split)
-            tallies[tested, also_left_out] = data.count_tally(score, folds[tested])
+        for test_fold, also_left_out in {(i, j), (j, i)}:
+            split = Split(training_cases, folds[test_fold])
+            score = data.score(trained_model, response, split)
+            tallies[test_fold, also_left_out] = data.count_tally(
+                score, folds[test_fold]
+            )
 
     return tallies
 

@@ -60,8 +60,8 @@ class TrainingData:
             self.labels[cases],
             score,
             positive=self.positive,
-            cluster=_entries(self.cluster, cases),
-            weight=_entries(self.weight, cases),
+            cluster=_entries_of_cases(self.cluster, cases),
+            weight=_entries_of_cases(self.weight, cases),
         )
         return tally
 
@@ -71,8 +71,8 @@ class TrainingData:
             self.labels[cases],
             scores,
             positive=self.positive,
-            cluster=_entries(self.cluster, cases),
-            weight=_entries(self.weight, cases),
+            cluster=_entries_of_cases(self.cluster, cases),
+            weight=_entries_of_cases(self.weight, cases),
         )
         return panel
 
@@ -87,11 +87,11 @@ class TrainingData:
         with warnings.catch_warnings():
             # folds that ignore clusters are refused later
             warnings.filterwarnings("ignore", "The groups parameter is ignored")
-            parts = splitter.split(self.X, self.labels, self.cluster)
-            splits = [Split(train, test) for train, test in parts]
+            pairs = splitter.split(self.X, self.labels, self.cluster)
+            splits = [Split(train, test) for train, test in pairs]
 
-        tested = np.sort(np.concatenate([split.test for split in splits]))
-        each_case_once = np.array_equal(tested, np.arange(len(self.labels)))
+        test_cases = np.sort(np.concatenate([split.test for split in splits]))
+        each_case_once = np.array_equal(test_cases, np.arange(len(self.labels)))
         if len(splits) < 2 or not each_case_once:
             raise InputError(
                 "cross_validate needs folds that hold each case once, such as KFold "
@@ -103,5 +103,5 @@ class TrainingData:
         return splits
 
 
-def _entries(column: Array | None, cases: Array) -> Array | None:
+def _entries_of_cases(column: Array | None, cases: Array) -> Array | None:
     return None if column is None else column[cases]

@@ -28,8 +28,8 @@ from trueness.trees.leaf_reports import LeafReport, report_beside_prediction
 from trueness.trees.leaves import Leaves
 from trueness.trees.splits import merge_splits, node_counts
 
-_FRESH = "Counted on cases that were not used to grow the tree."
-_GROWN = (
+_ON_NEW_CASES = "Counted on cases that were not used to grow the tree."
+_ON_TRAINING_CASES = (
     "Counted on the cases that were used to grow the tree. Its splits were chosen "
     "because they looked good on these cases, so the levels are too high and no leaf "
     "is called trusted. Pass cases that were held out: leaf_report(tree, X_test, "
@@ -77,33 +77,37 @@ def leaf_report(
     (['coin toss', 'thin'], [inf, 3.0])
     """
     tree, rows, names = _last_step(tree, X)
-    counted, grown = tree_leaves(tree, rows, y, positive=positive, classes=classes)
-    if grown:
-        warn_user(_GROWN, OptimisticWarning)
+    leaf_counts, on_training_cases = tree_leaves(
+        tree, rows, y, positive=positive, classes=classes
+    )
+    if on_training_cases:
+        warn_user(_ON_TRAINING_CASES, OptimisticWarning)
 
-    report = counted.report(
+    report = leaf_counts.report(
         confidence=confidence,
         level=level,
         method=method,
         empty=empty,
-        fresh=not grown,
+        fresh=not on_training_cases,
     )
 
     labels = class_labels(tree, y, classes)
     first_is_positive = positive is not None and positive == labels[0]
     negative_and_positive = labels[::-1] if first_is_positive else labels
-    rules = _rules(low_level(tree), names)
-    report = replace(report, rule=rules[counted.node], classes=negative_and_positive)
+    rules = _rules(tree_arrays(tree), names)
+    report = replace(
+        report, rule=rules[leaf_counts.node], classes=negative_and_positive
+    )
     report = report_beside_prediction(
         report,
-        neg=counted.neg,
-        pos=counted.pos,
-        predicted=_predicted_classes(tree, counted.node, labels),
+        neg=leaf_counts.neg,
+        pos=leaf_counts.pos,
+        predicted=_predicted_classes(tree, leaf_counts.node, labels),
         positive=negative_and_positive[1],
-        fresh=not grown,
+        fresh=not on_training_cases,
     )
 
-    return replace(report, note=_note(report, grown))
+    return replace(report, note=_note(report, on_training_cases))
 
 
 def _predicted_classes(tree: Any, nodes: Array, labels: Array) -> Array:
@@ -114,13 +118,13 @@ def _predicted_classes(tree: Any, nodes: Array, labels: Array) -> Array:
         is_second = tree.leaves_.scores(method=tree.method) > 0.5
         return np.asarray(labels[is_second[place].astype(np.intp)])
 
-    counts = low_level(tree).value[nodes, 0, :]
+    counts = tree_arrays(tree).value[nodes, 0, :]
     return np.asarray(labels[np.argmax(counts, axis=1)])
 
 
-def _note(report: LeafReport, grown: bool) -> str:
+def _note(report: LeafReport, on_training_cases: bool) -> str:
     """Say on which cases was counted, and whether they contradict the tree."""
-    note = _GROWN if grown else _FRESH
+    note = _ON_TRAINING_CASES if on_training_cases else _ON_NEW_CASES
     contradicted = int((report.verdict == "contradicted").sum())
     if contradicted:
         note += (
@@ -182,11 +186,11 @@ def _rules(tree: Tree, names: Sequence[str] | None = None) -> Array:
     # a child has a larger number than its parent, so the parent's rule is there
     for node in range(tree.node_count):
         intervals = conditions[node]
-        parts = [
+        conditions_in_words = [
             interval.in_words(f"x{feature}" if names is None else str(names[feature]))
             for feature, interval in intervals.items()
         ]
-        rules[node] = " and ".join(parts) or "all cases"
+        rules[node] = " and ".join(conditions_in_words) or "all cases"
 
         left_child = int(tree.children_left[node])
         right_child = int(tree.children_right[node])
@@ -214,17 +218,17 @@ def tree_leaves(
     classes: Column | None = None,
 ) -> tuple[Leaves, bool]:
     """Count the cases of each leaf; say whether the tree was grown on them."""
-    low = low_level(tree)
+    arrays = tree_arrays(tree)
     labels = class_labels(tree, y, classes)
     positive_class = labels[1] if positive is None else positive
     class_of(positive_class, labels.tolist(), "positive")
     first_is_positive = bool(positive_class == labels[0])
 
     if X is None:
-        neg, pos = grown_counts(tree)
+        neg, pos = training_counts(tree)
         if first_is_positive:
             neg, pos = pos, neg
-        is_leaf = low.children_left < 0
+        is_leaf = arrays.children_left < 0
         return Leaves(np.flatnonzero(is_leaf), neg[is_leaf], pos[is_leaf]), True
 
     if y is None:
@@ -235,17 +239,17 @@ def tree_leaves(
         )
 
     nodes = tree.apply(X)
-    counted = leaves(y, nodes, positive=plain(positive_class))
-    return counted, _was_grown_on(tree, counted, nodes, first_is_positive)
+    leaf_counts = leaves(y, nodes, positive=plain(positive_class))
+    return leaf_counts, _was_grown_on(tree, leaf_counts, nodes, first_is_positive)
 
 
-def low_level(tree: BaseEstimator) -> Tree:
+def tree_arrays(tree: BaseEstimator) -> Tree:
     """Return scikit-learn's low-level tree, or say what was needed."""
-    inner = getattr(tree, "estimator_", tree)
-    low = getattr(inner, "tree_", None)
+    fitted_tree = getattr(tree, "estimator_", tree)
+    arrays = getattr(fitted_tree, "tree_", None)
     kind = type(tree).__name__
 
-    if low is None:
+    if arrays is None:
         hint = "Call fit first."
         if hasattr(tree, "estimators_"):
             hint = "Pass one of its trees: forest.estimators_[0]."
@@ -254,7 +258,7 @@ def low_level(tree: BaseEstimator) -> Tree:
             f"{hint}"
         )
 
-    classes = len(getattr(inner, "classes_", ()))
+    classes = len(getattr(fitted_tree, "classes_", ()))
     if classes != 2:
         content = f"{classes} classes" if classes else "a regression tree"
         raise InputError(
@@ -262,7 +266,7 @@ def low_level(tree: BaseEstimator) -> Tree:
             f"class against the rest grow the tree on y == that class."
         )
 
-    return low
+    return arrays
 
 
 def class_labels(
@@ -272,14 +276,14 @@ def class_labels(
     # a tree of a forest knows its classes as 0 and 1 only
     own_classes = np.asarray(tree.classes_)
     if classes is not None:
-        of_forest = np.asarray(classes)
-        if of_forest.shape != (2,):
+        forest_classes = np.asarray(classes)
+        if forest_classes.shape != (2,):
             raise InputError(
                 f"classes must be the two classes of the forest; found {classes!r}.",
                 option="classes",
                 example=PythonCode("forest.classes_"),
             )
-        return of_forest
+        return forest_classes
 
     if y is None:
         return own_classes
@@ -301,12 +305,12 @@ def class_labels(
     )
 
 
-def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
+def training_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     """Return how many cases of each class every node had when the tree was grown."""
-    low = low_level(tree)
-    weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
+    arrays = tree_arrays(tree)
+    weight = arrays.weighted_n_node_samples[:, None] * arrays.value[:, 0, :]
     counts = np.rint(weight).astype(np.int64)
-    counts_all_cases = np.array_equal(counts.sum(axis=1), low.n_node_samples)
+    counts_all_cases = np.array_equal(counts.sum(axis=1), arrays.n_node_samples)
 
     if not counts_all_cases or not np.allclose(weight, counts, atol=1e-6):
         raise InputError(
@@ -319,19 +323,19 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
 
 
 def _was_grown_on(
-    tree: Any, counted: Leaves, nodes: Array, first_is_positive: bool
+    tree: Any, leaf_counts: Leaves, nodes: Array, first_is_positive: bool
 ) -> bool:
     """Return whether every leaf holds as many cases of each class as it grew on."""
     # of the first and of the second class of the tree
-    of_first = counted.neg
-    of_second = counted.pos
+    of_first = leaf_counts.neg
+    of_second = leaf_counts.pos
     if first_is_positive:
         of_first, of_second = of_second, of_first
     if hasattr(tree, "leaves_"):
-        as_fitted = Leaves(counted.node, of_first, of_second, counted.unknown)
+        as_fitted = Leaves(leaf_counts.node, of_first, of_second, leaf_counts.unknown)
         return bool(as_fitted == tree.leaves_)
 
-    tree_nodes = low_level(tree)
+    tree_nodes = tree_arrays(tree)
     leaf_nodes = np.flatnonzero(tree_nodes.children_left < 0)
     # one leaf does not tell which cases it was grown on
     if leaf_nodes.size < 2:
@@ -339,7 +343,7 @@ def _was_grown_on(
 
     proportions = tree_nodes.value[leaf_nodes, 0, :]
     when_grown = proportions * tree_nodes.n_node_samples[leaf_nodes, None]
-    if np.array_equal(counted.node, leaf_nodes) and np.allclose(
+    if np.array_equal(leaf_counts.node, leaf_nodes) and np.allclose(
         when_grown, np.column_stack([of_first, of_second]), atol=1e-6
     ):
         return True
@@ -347,21 +351,21 @@ def _was_grown_on(
     return _is_own_bootstrap(tree, tree_nodes, nodes, leaf_nodes)
 
 
-def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> bool:
+def _is_own_bootstrap(tree: Any, arrays: Tree, nodes: Array, leaf_nodes: Array) -> bool:
     """Return whether the tree grew on a bootstrap sample of these cases."""
-    size = low.weighted_n_node_samples[0]
-    is_bootstrap = low.n_node_samples[0] < size == round(size)
+    size = arrays.weighted_n_node_samples[0]
+    is_bootstrap = arrays.n_node_samples[0] < size == round(size)
     seed = getattr(tree, "random_state", None)
     if not is_bootstrap or not isinstance(seed, (int, np.integer)):
         return False
 
     # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
-    random = np.random.RandomState(seed)
-    drawn = random.randint(0, nodes.size, int(size), dtype=np.int32)
-    cases = np.bincount(nodes[drawn], minlength=low.node_count)
+    generator = np.random.RandomState(seed)
+    cases_drawn = generator.randint(0, nodes.size, int(size), dtype=np.int32)
+    cases = np.bincount(nodes[cases_drawn], minlength=arrays.node_count)
 
     return bool(
-        np.array_equal(cases[leaf_nodes], low.weighted_n_node_samples[leaf_nodes])
+        np.array_equal(cases[leaf_nodes], arrays.weighted_n_node_samples[leaf_nodes])
     )
 
 
@@ -541,12 +545,12 @@ def prune(
     >>> int(tree.get_n_leaves()), int(prune(tree).get_n_leaves())
     (4, 1)
     """
-    nodes = low_level(tree)
+    nodes = tree_arrays(tree)
     left_child = nodes.children_left
     right_child = nodes.children_right
 
     if X is None:
-        neg, pos = grown_counts(tree)
+        neg, pos = training_counts(tree)
     else:
         leaves, _ = tree_leaves(tree, X, y, classes=classes)
         neg = np.zeros(left_child.size, np.int64)
@@ -567,45 +571,45 @@ def prune(
         empty=empty,
     )
     pruned = copy.copy(tree)
-    pruned.tree_ = _cut_back(nodes, is_leaf)
+    pruned.tree_ = _tree_cut_at(nodes, is_leaf)
 
     return pruned
 
 
-def _cut_back(low: Tree, is_leaf: Array) -> Tree:
+def _tree_cut_at(arrays: Tree, is_leaf: Array) -> Tree:
     """Return a copy of a tree with these nodes as its leaves, and none below them."""
-    left = low.children_left
-    right = low.children_right
-    depth = np.full(low.node_count, -1)
+    left = arrays.children_left
+    right = arrays.children_right
+    depth = np.full(arrays.node_count, -1)
     depth[0] = 0
 
-    for node in range(low.node_count):  # a child has a larger number than its parent
+    for node in range(arrays.node_count):  # a child has a larger number than its parent
         if depth[node] >= 0 and not is_leaf[node]:
             depth[[left[node], right[node]]] = depth[node] + 1
 
-    remaining = np.flatnonzero(depth >= 0)
-    new_number = np.full(low.node_count, -1)
-    new_number[remaining] = np.arange(remaining.size)
+    remaining_nodes = np.flatnonzero(depth >= 0)
+    new_number = np.full(arrays.node_count, -1)
+    new_number[remaining_nodes] = np.arange(remaining_nodes.size)
 
-    state = low.__getstate__()
-    nodes = state["nodes"][remaining].copy()
-    ends = is_leaf[remaining]
+    state = arrays.__getstate__()
+    nodes = state["nodes"][remaining_nodes].copy()
+    is_remaining_leaf = is_leaf[remaining_nodes]
 
     for side in ("left_child", "right_child"):
-        nodes[side] = np.where(ends, -1, new_number[nodes[side]])
+        nodes[side] = np.where(is_remaining_leaf, -1, new_number[nodes[side]])
 
-    nodes["feature"][ends] = -2  # scikit-learn's marks of a leaf
-    nodes["threshold"][ends] = -2.0
+    nodes["feature"][is_remaining_leaf] = -2  # scikit-learn's marks of a leaf
+    nodes["threshold"][is_remaining_leaf] = -2.0
 
-    maker, arguments, _ = low.__reduce__()
+    maker, arguments, _ = arrays.__reduce__()
     smaller: Tree = maker(*arguments)
     smaller.__setstate__(
         {
             **state,
             "max_depth": int(depth.max()),
-            "node_count": remaining.size,
+            "node_count": remaining_nodes.size,
             "nodes": nodes,
-            "values": state["values"][remaining].copy(),
+            "values": state["values"][remaining_nodes].copy(),
         }
     )
 

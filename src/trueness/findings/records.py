@@ -16,7 +16,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.imports import HigherFunction
-from trueness._core.names import distinct_names
+from trueness._core.names import distinguishable_names
 from trueness._core.numbers import MINUS, in_column, is_estimate
 from trueness._core.records import (
     Answers,
@@ -130,10 +130,10 @@ def distinct_pair_names(names: Sequence[str], max_letters: int) -> list[str]:
         or max(map(len, names)) <= max_letters
         or any(len(p) != 2 for p in pairs)
     ):
-        return distinct_names(list(names), max_letters)
+        return distinguishable_names(list(names), max_letters)
 
     parts = sorted({part for pair in pairs for part in pair})
-    short = distinct_names(parts, (max_letters - len(_MINUS)) // 2)
+    short = distinguishable_names(parts, (max_letters - len(_MINUS)) // 2)
     text_of_part = dict(zip(parts, short, strict=True))
     return [_MINUS.join(text_of_part[part] for part in pair) for pair in pairs]
 

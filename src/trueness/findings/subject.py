@@ -21,7 +21,7 @@ from trueness._core.checks.errors import (
     NotEnoughCases,
     UnsupportedDesign,
 )
-from trueness._core.names import distinct_names
+from trueness._core.names import distinguishable_names
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
@@ -332,7 +332,7 @@ def _models(subject: Subject) -> list[Model]:
     request = subject.request
     tallies = subject.tallies_by_key
     models = []
-    shown_names = distinct_names([*tallies], NAME)
+    shown_names = distinguishable_names([*tallies], NAME)
 
     for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):
         _cases.both_classes(tally, "report")
@@ -524,5 +524,5 @@ def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[Any, Tally]:
 
 def _by_shown_name(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
     """Return the counts of each group by the name that is shown."""
-    texts = distinct_names([str(g) for g in groups], NAME)
+    texts = distinguishable_names([str(g) for g in groups], NAME)
     return dict(zip(texts, groups.values(), strict=True))

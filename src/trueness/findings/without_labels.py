@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
-from trueness._core.names import distinct_names
+from trueness._core.names import distinguishable_names
 from trueness._core.numbers import MINUS, counted, number_of, percent, points
 from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
@@ -137,7 +137,7 @@ def how_good_tests(
     panel: Panel, posterior: LatentPosterior, rule: Combination, by: str = "population"
 ) -> Finding:
     """Say how good each test is, how common the condition, and which rule is best."""
-    texts = distinct_names(list(panel.names), NAME)
+    texts = distinguishable_names(list(panel.names), NAME)
     tables = [_table_of_tests(panel, posterior, texts)]
 
     if len(posterior.populations) > 1:
@@ -374,7 +374,7 @@ def how_good_scores(panel: Panel, agreement: Agreement) -> Finding:
             ),
         )
 
-    texts = distinct_names(list(panel.names), NAME)
+    texts = distinguishable_names(list(panel.names), NAME)
     areas = dict(
         zip(texts, (if_independent.auc[name] for name in panel.names), strict=True)
     )
@@ -414,7 +414,7 @@ def pass_rates(
     """
     several = len(rates) > 1
     plans = plans or {}
-    name_of = dict(zip(rates, distinct_names(list(rates), NAME), strict=True))
+    name_of = dict(zip(rates, distinguishable_names(list(rates), NAME), strict=True))
     rate_of_name = {name_of[system]: rate for system, rate in rates.items()}
 
     numbers = {}
@@ -640,7 +640,7 @@ def judges_page(
     """
     several = len(rates) > 1
     finding = pass_rates(rates, comparison)
-    name_of = dict(zip(rates, distinct_names(list(rates), NAME), strict=True))
+    name_of = dict(zip(rates, distinguishable_names(list(rates), NAME), strict=True))
 
     first_rate = next(iter(rates.values()))
     cases = sum(rate.cases for rate in rates.values())

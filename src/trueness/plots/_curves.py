@@ -16,7 +16,13 @@ from trueness.plots._axis_labels import (
     put_legend_below,
     set_axes,
 )
-from trueness.plots._ink import AROUND_A_LINE, BY_ITSELF, DASHES, DECISIONS, GREY
+from trueness.plots._ink import (
+    DASHES,
+    DECISIONS,
+    GREY,
+    OPACITY_OF_BAND_ALONE,
+    OPACITY_OF_BAND_OF_LINE,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +80,7 @@ def draw_guides(ax: Axes, figure: Curves, entries: LegendEntries) -> None:
                 line["low"],
                 line["high"],
                 color=GREY,
-                alpha=AROUND_A_LINE,
+                alpha=OPACITY_OF_BAND_OF_LINE,
                 linewidth=0,
                 label=label,
             )
@@ -110,7 +116,11 @@ def _draw_bands(
     names_of_lines = {line.name for line in figure.lines}
     for band in figure.bands:
         decision = DECISIONS.get(band.name.partition(":")[0])
-        opacity = AROUND_A_LINE if band.name in names_of_lines else BY_ITSELF
+        opacity = (
+            OPACITY_OF_BAND_OF_LINE
+            if band.name in names_of_lines
+            else OPACITY_OF_BAND_ALONE
+        )
         if decision is not None:
             colours[band.name], opacity = decision
         elif band.name not in colours:

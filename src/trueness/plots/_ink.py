@@ -18,7 +18,7 @@ PRINT_DPI = 300
 COLUMN_WIDTH = 3.5
 COLUMN_HEIGHT = 3.2
 PAGE_WIDTH = 7.2
-POINT = 1 / 72
+INCHES_PER_POINT = 1 / 72
 
 GREY = "#767676"
 PALE_GREY = "#a4adb7"
@@ -39,8 +39,8 @@ DECISIONS = {
 DASHES = ("--", ":", "-.")
 
 # opacity of areas
-AROUND_A_LINE = 0.18
-BY_ITSELF = 0.4
+OPACITY_OF_BAND_OF_LINE = 0.18
+OPACITY_OF_BAND_ALONE = 0.4
 
 
 @contextmanager

@@ -33,14 +33,20 @@ from trueness.plots._axis_labels import fit_beside_points
 from trueness.plots._curves import draw_curves, entries_below
 from trueness.plots._diagrams import diagram_size, draw_diagram
 from trueness.plots._estimates import draw_crosses, draw_intervals, draw_matrix
-from trueness.plots._ink import COLUMN_HEIGHT, COLUMN_WIDTH, POINT, PRINT_DPI, theme
+from trueness.plots._ink import (
+    COLUMN_HEIGHT,
+    COLUMN_WIDTH,
+    INCHES_PER_POINT,
+    PRINT_DPI,
+    theme,
+)
 from trueness.plots._panels import draw_panels, panels_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PRINT_DPI", "draw", "print_size", "printed", "theme"]
+__all__ = ["PRINT_DPI", "draw", "print_figure", "print_size", "theme"]
 
 # inches
 _FOREST_WIDTH = 5.2
@@ -62,7 +68,7 @@ def draw(figure: TitledFigure, ax: Axes | None = None) -> Axes:
         return _draw_on(new_axes, figure)
 
 
-def printed(figure: TitledFigure) -> Figure:
+def print_figure(figure: TitledFigure) -> Figure:
     """Return a figure that no window shows, to be written to a file."""
     figures = required("matplotlib.figure", "plots")
     with theme():
@@ -122,7 +128,7 @@ def _check_span(bars: Bars) -> None:
 def _wrapped(ax: Axes, title: str) -> str:
     """Break a title into lines that fit over its axes."""
     figure = ax.figure
-    width = ax.get_window_extent().width / figure.dpi / POINT
+    width = ax.get_window_extent().width / figure.dpi / INCHES_PER_POINT
     letter_width = 0.62 * float(ax.title.get_fontsize())
     letters = int(width / letter_width)
     return textwrap.fill(title, max(20, letters))

@@ -99,7 +99,7 @@ def picture(make: Callable[P, Shown]) -> Picture[P]:
     show, figure_data = _drawing_and_data(make)
     show.figure_data = figure_data
     parameters = show.__signature__.parameters
-    show.__doc__ = documented(make.__doc__, parameters, _where_from(parameters))
+    show.__doc__ = documented(make.__doc__, parameters, _source_of_kind(parameters))
     return cast("Picture[P]", show)
 
 
@@ -177,7 +177,7 @@ def _check_kinds(
     """Stop at a record or a text of the wrong kind; data are checked when counted."""
     for option, value in values.items():
         hint = hints.get(option, str)
-        if option == "data" or _fits(value, hint):
+        if option == "data" or _matches_hint(value, hint):
             continue
 
         annotation = str(signature.parameters[option].annotation)
@@ -190,15 +190,15 @@ def _check_kinds(
         )
 
 
-def _fits(value: object, hint: object) -> bool:
+def _matches_hint(value: object, hint: object) -> bool:
     """Return whether a value is of the kind that the annotation says."""
     if get_origin(hint) in (Union, UnionType):
-        return any(_fits(value, part) for part in get_args(hint))
+        return any(_matches_hint(value, part) for part in get_args(hint))
 
     if get_origin(hint) is Mapping:
         inner = get_args(hint)[1]
         return isinstance(value, Mapping) and all(
-            _fits(part, inner) for part in value.values()
+            _matches_hint(part, inner) for part in value.values()
         )
 
     # numbers are checked where they are used, with their range
@@ -216,7 +216,7 @@ def _kind_in_words(hint: object) -> str:
     return names.get(hint, getattr(hint, "__name__", str(hint)))
 
 
-def _where_from(parameters: Mapping[str, inspect.Parameter]) -> dict[str, str]:
+def _source_of_kind(parameters: Mapping[str, inspect.Parameter]) -> dict[str, str]:
     """Say of each record which analysis returns it."""
     sentences = {}
     for name, parameter in parameters.items():

@@ -11,7 +11,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described as value_in_words
 from trueness._core.figures import TitledFigure
 from trueness._core.files import replacing
-from trueness.plots._matplotlib import PRINT_DPI, printed
+from trueness.plots._matplotlib import PRINT_DPI, print_figure
 
 DRAWN_BY_MATPLOTLIB = ("png", "pdf")
 FORMATS = ("svg", "html", *DRAWN_BY_MATPLOTLIB)
@@ -50,7 +50,7 @@ def save(figure: TitledFigure, path: str | os.PathLike[str]) -> None:
     with replacing(path) as temporary:
         if ending in DRAWN_BY_MATPLOTLIB:
             metadata = {"Title": figure.title or figure.description}
-            printed(figure).savefig(
+            print_figure(figure).savefig(
                 temporary, format=ending, dpi=PRINT_DPI, metadata=metadata
             )
         else:

@@ -233,23 +233,23 @@ def combination_plane(
     false_positive_rates = []
     for patterns in combinations.values():
         sensitivity, specificity = pattern_draws.rates_of(posterior, patterns)
-        sensitivities.append(_ends(sensitivity))
-        false_positive_rates.append(_ends(1 - specificity))
+        sensitivities.append(_interval_ends(sensitivity))
+        false_positive_rates.append(_interval_ends(1 - specificity))
 
     across = np.array(false_positive_rates)
     up = np.array(sensitivities)
-    x = _around("fpr", "1 - specificity", across)
-    y = _around("tpr", "sensitivity", up)
+    x = _range_around("fpr", "1 - specificity", across)
+    y = _range_around("tpr", "sensitivity", up)
 
     return Crosses("Combinations", x, y, tuple(combinations), across, up)
 
 
-def _ends(draws: Floats) -> tuple[float, float, float]:
+def _interval_ends(draws: Floats) -> tuple[float, float, float]:
     low, high = np.quantile(draws, [0.025, 0.975])
     return float(draws.mean()), float(low), float(high)
 
 
-def _around(name: str, title: str, ends: Floats) -> Axis:
+def _range_around(name: str, title: str, ends: Floats) -> Axis:
     """Return an axis that holds all intervals, with a little room."""
     margin = 0.05 * float(np.ptp(ends)) or 0.01
     low = max(0.0, float(ends.min() - margin))

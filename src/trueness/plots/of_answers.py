@@ -1,7 +1,7 @@
 """Which figure shows an answer, where nobody names one? For notebooks and ``.plot()``.
 
-``FIGURES`` has a function for each class of answers; those that the answer itself can
-tell (curves, estimates) are drawn by ``reports/notebook.py``.
+``FIGURE_OF_TYPE`` has a function for each class of answers; curves and estimates, which
+need none, are drawn by ``reports/notebook.py``.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from trueness.threshold.costs import CostCurve, DecisionCurve
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.trees.leaf_reports import LeafReport
 
-POINTS = 200  # of the line of a map
-RATES = ("recall", "specificity", "precision", "npv")
+MAP_POINTS = 200  # of the line of a map
+RATES_SHOWN = ("recall", "specificity", "precision", "npv")
 Drawn = FigureData | TitledFigure
 
 
 def figure_of_answer(answer: object) -> TitledFigure | None:
     """Return the figure of an answer; None where there is none, or nothing to draw."""
-    make = FIGURES.get(type(answer))
+    make = FIGURE_OF_TYPE.get(type(answer))
     if make is None and isinstance(answer, Map):
         make = _line_of_map
     if make is None:
@@ -89,7 +89,7 @@ def _agreement(answer: Agreement) -> Intervals:
 def _rates_at_threshold(answer: OperatingPoint) -> Intervals:
     """Draw the rates on the cases that the threshold was chosen on."""
     confusion: Confusion = answer.confusion
-    rates = {name: float(METRICS[name](confusion)) for name in RATES}
+    rates = {name: float(METRICS[name](confusion)) for name in RATES_SHOWN}
     values = np.array(list(rates.values()))
 
     return Intervals(
@@ -120,7 +120,7 @@ def _line_of_map(answer: Map) -> Curves:
     # Venn-Abers has two probabilities of each score by these names, others two scores
     low = max(float(np.min(getattr(answer, "low", 0.0))), 0.0)
     high = min(float(np.max(getattr(answer, "high", 1.0))), 1.0)
-    score: Floats = np.linspace(low, high, POINTS)
+    score: Floats = np.linspace(low, high, MAP_POINTS)
     line = Line("probability", {"x": score, "y": answer(score)})
     ends = np.array([0.0, 1.0])
     same = Line("", {"x": ends, "y": ends})
@@ -134,7 +134,7 @@ def _line_of_map(answer: Map) -> Curves:
     )
 
 
-FIGURES: Mapping[type, Callable[[Any], Drawn]] = {
+FIGURE_OF_TYPE: Mapping[type, Callable[[Any], Drawn]] = {
     AcrossSites: sites.site_forest.figure_data,
     Agreement: _agreement,
     Check: answers.check_verdicts.figure_data,

@@ -214,8 +214,8 @@ def pareto(
         data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
     )
     cuts = all_cuts(data, data.design.prevalence, "pareto")
-    cuts_drawn = _thinned(len(cuts.score) + 1)
-    points_drawn = _thinned(len(front))
+    cuts_drawn = _thinned_places(len(cuts.score) + 1)
+    points_drawn = _thinned_places(len(front))
     at_all_cuts = {
         name: values_of(cuts, read_metric(name))[cuts_drawn] for name in front.values
     }
@@ -277,7 +277,7 @@ def pareto_plane(
         data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
     )
     _cases.both_classes(data, "pareto_plane")
-    points_drawn = _thinned(len(front))
+    points_drawn = _thinned_places(len(front))
     readings = {"cut": front.threshold[points_drawn]}
 
     for name, values in front.values.items():
@@ -291,7 +291,7 @@ def pareto_plane(
     return TitledFigure(figure, description=about)
 
 
-def _thinned(size: int) -> Array:
+def _thinned_places(size: int) -> Array:
     """Choose at most ``POINTS`` of so many, both ends among them."""
     return np.unique(np.linspace(0, size - 1, min(size, POINTS)).round().astype(int))
 

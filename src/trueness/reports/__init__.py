@@ -278,8 +278,8 @@ def report_of(
         }
 
     options = {"level": subject.request.level, "groups": groups} | options
-    written: Report = report(data, path, **options)
-    return written
+    report_file: Report = report(data, path, **options)
+    return report_file
 
 
 def write_judges(
@@ -312,7 +312,7 @@ def write_judges(
     return write_page(page, path)
 
 
-_UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
+_ESCAPES_IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 @final
@@ -374,8 +374,8 @@ def render(
     script = file_of("script.js")
     # a JSON block is data: no browser runs it, so the policy need not name it
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_policy_hash(script)}; "
+        f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
     text: str = environment().get_template("page.html.j2").render(
         page=page,
@@ -383,37 +383,37 @@ def render(
         policy=policy,
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=embedded(page.slider),
+        data=embeddable_json(page.slider),
         date=build_day(),
-        evidence=None if evidence is None else embedded(evidence.to_dict()),
-        **moving(page.slider),
+        evidence=None if evidence is None else embeddable_json(evidence.to_dict()),
+        **values_of_slider(page.slider),
     )  # fmt: skip
 
     return text
 
 
-def _unbroken(text: str) -> str:
+def _keep_percent_together(text: str) -> str:
     """Keep a number and its sign of per cent on one line."""
     no_break = "\N{NO-BREAK SPACE}"
     return text.replace(" %", no_break + "%")
 
 
-def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
+def values_of_slider(slider: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the parts of a page need to show numbers that move."""
     return {"now": readout(slider), "first": READOUT, "every": ALL_METRICS}
 
 
-def embedded(value: object) -> Markup:
+def embeddable_json(value: object) -> Markup:
     r"""Write JSON that cannot leave its script block.
 
-    >>> embedded("</script>")
+    >>> embeddable_json("</script>")
     Markup('"\\u003c/script\\u003e"')
     """
     text = json.dumps(json_value(value), separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate(_UNSAFE))  # noqa: S704 - escaped in this line
+    return Markup(text.translate(_ESCAPES_IN_SCRIPT))  # noqa: S704 - escaped in this line
 
 
-def _hash(text: str) -> str:
+def _policy_hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -442,7 +442,7 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
         "lane": lanes.draw_lane,
         "rank": lanes.draw_ranking,
         "say": partial(say, face=face),
-        "unbroken": _unbroken,
+        "unbroken": _keep_percent_together,
     }
 
     return templates

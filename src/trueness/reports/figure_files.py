@@ -13,17 +13,19 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from textwrap import wrap
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from trueness._core.arrays import Ints
 from trueness._core.figures import (
     Bars,
     Crosses,
     Curves,
     Diagram,
     FigureData,
+    Intervals,
     Line,
     Matrix,
     Node,
@@ -35,42 +37,42 @@ from trueness._core.figures import (
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
 from trueness.reports.svg import (
+    colour_number,
     curve_table,
     dot_marks,
     draw,
     guide_marks,
-    place_in,
 )
 from trueness.reports.svg_marks import (
     LEFT,
     RIGHT,
-    TEXT,
+    TEXT_LINE_HEIGHT,
     TOP,
     WIDTH,
     Axes,
     area,
     axes_of,
-    clipped,
-    colour,
+    class_of_colour,
+    clip_to_plot,
     drawing,
     element,
     line,
     picture,
     segment,
     text,
-    upright,
+    upright_line,
 )
 
-SCALE = 2  # pixels for a unit of the drawing
-READOUTS = 80  # points of a line whose numbers are shown
-TITLE_LETTERS = 38
-LEGEND_ROW = 18
+PIXELS_PER_UNIT = 2  # pixels for a unit of the drawing
+MAX_READOUTS_OF_LINE = 80  # points of a line whose numbers are shown
+TITLE_LINE_LETTERS = 38
+LEGEND_ROW_HEIGHT = 18
 READOUT_HEIGHT = 26  # two lines with the numbers of the point under the pointer
 
 
 @final
 @dataclass(frozen=True)
-class _Part:
+class _DrawnPart:
     """One drawing of a file, with its height, its legend and its numbers."""
 
     svg: Markup
@@ -82,14 +84,18 @@ class _Part:
 
 def figure_svg(figure: TitledFigure) -> str:
     """Return a figure as the text of an SVG file."""
-    return str(_file(figure)[0])
+    return str(_svg_and_parts(figure)[0])
 
 
 def figure_html(figure: TitledFigure) -> str:
     """Return a figure as a page, with its numbers as tables."""
-    svg, parts = _file(figure)
+    svg, drawings = _svg_and_parts(figure)
     title = escape(figure.title or figure.description or "Figure")
-    tables = "".join(_table_html(part.numbers) for part in parts if part.numbers)
+    tables = "".join(
+        _table_html(drawing_of_part.numbers)
+        for drawing_of_part in drawings
+        if drawing_of_part.numbers
+    )
 
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -128,32 +134,32 @@ def light_style() -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
 
 
-def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
+def _svg_and_parts(figure: TitledFigure) -> tuple[Markup, list[_DrawnPart]]:
     """Put title, drawings and legends under one another."""
     parts = _parts_of(figure.data, figure)
     width = max(part.width for part in parts)
     marks: list[Markup] = []
     y = 8.0
 
-    for title_line in wrap(figure.title, int(TITLE_LETTERS * width / WIDTH)):
+    for title_line in wrap(figure.title, int(TITLE_LINE_LETTERS * width / WIDTH)):
         marks.append(text("heading", RIGHT, y + 12, title_line))
         y += 19
 
     y += READOUT_HEIGHT
     for part in parts:
-        inner = part.svg.replace(
+        nested_svg = part.svg.replace(
             "<svg ",
             Markup(
                 '<svg overflow="visible" x="0" y="{}" height="{}" width="{}" '
             ).format(f"{y:.0f}", f"{part.height:.0f}", f"{part.width:.0f}"),
             1,
         )
-        marks.append(inner)
+        marks.append(nested_svg)
         y += part.height
 
         if part.legend:
             marks += _legend_below(part.legend, y)
-            y += LEGEND_ROW * len(part.legend) + 8
+            y += LEGEND_ROW_HEIGHT * len(part.legend) + 8
 
     style = element("style", None, Markup(light_style() + _READOUT_STYLE))  # noqa: S704
     paper = element("rect", None, width=width, height=y, fill="#ffffff")
@@ -162,8 +168,8 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
         None,
         Markup("\n").join([style, paper, *marks]),
         xmlns="http://www.w3.org/2000/svg",
-        width=SCALE * width,
-        height=SCALE * y,
+        width=PIXELS_PER_UNIT * width,
+        height=PIXELS_PER_UNIT * y,
         viewBox=f"0 0 {width:.0f} {y:.0f}",
         role="img",
         aria_label=figure.description,
@@ -176,7 +182,7 @@ def _legend_below(entries: Sequence[tuple[str, str]], top: float) -> list[Markup
     """Draw a row for each entry: a piece of its mark, and its name."""
     marks = []
     for row, (kind, name) in enumerate(entries):
-        y = top + LEGEND_ROW * row
+        y = top + LEGEND_ROW_HEIGHT * row
         if "dot" in kind:
             marks.append(element("circle", kind, cx=LEFT + 15, cy=y + 8, r=4.5))
         elif "area" in kind or "expected" in kind:
@@ -190,7 +196,7 @@ def _legend_below(entries: Sequence[tuple[str, str]], top: float) -> list[Markup
     return marks
 
 
-def _parts_of(data: FigureData, figure: TitledFigure) -> list[_Part]:
+def _parts_of(data: FigureData, figure: TitledFigure) -> list[_DrawnPart]:
     """Return the drawings of a figure, from top to bottom."""
     if isinstance(data, Bars):
         data = score_bands(data)
@@ -209,7 +215,9 @@ def _parts_of(data: FigureData, figure: TitledFigure) -> list[_Part]:
     return [_finding_part(data, figure)]
 
 
-def _finding_part(data: Any, figure: TitledFigure) -> _Part:
+def _finding_part(
+    data: Intervals | Crosses | Matrix, figure: TitledFigure
+) -> _DrawnPart:
     """Draw intervals, crosses and matrices as the report does, with their numbers."""
     names = tuple(data.names)
     order = names if isinstance(data, Crosses) else ()
@@ -220,11 +228,11 @@ def _finding_part(data: Any, figure: TitledFigure) -> _Part:
     legend: list[tuple[str, str]] = []
     for place, name in enumerate(names):
         if isinstance(data, Crosses):
-            legend.append((f"dot {colour(place)}", f"{place + 1}  {name}"))
+            legend.append((f"dot {class_of_colour(place)}", f"{place + 1}  {name}"))
         elif isinstance(data, Matrix):
             legend.append(("gone", f"{place + 1}  {name}"))
 
-    return _Part(svg, _height_of(svg), tuple(legend), numbers)
+    return _DrawnPart(svg, _height_of(svg), tuple(legend), numbers)
 
 
 def _height_of(svg: Markup) -> float:
@@ -235,7 +243,7 @@ def _height_of(svg: Markup) -> float:
 # curves
 
 
-def _curves_part(data: Curves, title: str) -> _Part:
+def _curves_part(data: Curves, title: str) -> _DrawnPart:
     """Draw curves, bands, points and rules, with a legend below."""
     axes = axes_of(data.x, data.y)
     order = _coloured_names(data)
@@ -246,21 +254,21 @@ def _curves_part(data: Curves, title: str) -> _Part:
         *_line_marks(axes, data, order),
     ]
 
-    over = [
+    marks_above = [
         *dot_marks(axes, data, order),
         *_rule_names(axes, data),
         *_readouts(axes, data, order),
     ]
     description = f"{title}: {data.y.title} against {data.x.title}"
-    svg = drawing(axes, [clipped(axes, marks), *over], description)
+    svg = drawing(axes, [clip_to_plot(axes, marks), *marks_above], description)
     legend = _legend_entries(data, order)
 
-    return _Part(svg, axes.height, legend, curve_table(data, title))
+    return _DrawnPart(svg, axes.height, legend, curve_table(data, title))
 
 
 def _coloured_names(data: Curves) -> tuple[str, ...]:
-    drawn = (*data.lines, *data.dots, *data.bands)
-    return tuple(dict.fromkeys(drawn_line.name for drawn_line in drawn))
+    curves = (*data.lines, *data.dots, *data.bands)
+    return tuple(dict.fromkeys(curve.name for curve in curves))
 
 
 def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
@@ -270,7 +278,7 @@ def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     for band in data.bands:
         around_a_line = band.name in line_names
         opacity = "band" if around_a_line else "shade"
-        kind = f"{opacity} {colour(place_in(order, band.name))}"
+        kind = f"{opacity} {class_of_colour(colour_number(order, band.name))}"
         marks.append(area(axes, band[data.x.name], band["low"], band["high"], kind))
 
     return marks
@@ -283,24 +291,24 @@ def _line_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
             axes,
             curve[data.x.name],
             curve[data.y.name],
-            f"curve chosen {colour(place_in(order, curve.name))}",
+            f"curve chosen {class_of_colour(colour_number(order, curve.name))}",
         )
         for curve in data.lines
     ]
 
 
 def _rule_lines(axes: Axes, data: Curves) -> list[Markup]:
-    return [upright(axes, where, "line chance") for _, where in data.rules]
+    return [upright_line(axes, position, "line chance") for _, position in data.rules]
 
 
 def _rule_names(axes: Axes, data: Curves) -> list[Markup]:
     """Write the name of each upright line beside it, one below the other."""
     marks = []
-    for k, (name, where) in enumerate(data.rules):
-        on_the_right = data.name_on_the_right(k)
-        x = float(axes.px(where)) + (4 if on_the_right else -4)
+    for number, (name, position) in enumerate(data.rules):
+        on_the_right = data.name_on_the_right(number)
+        x = float(axes.px(position)) + (4 if on_the_right else -4)
         kind = "name" if on_the_right else "name end"
-        marks.append(text(kind, x, TOP + 12 + TEXT * (k % 4), name))
+        marks.append(text(kind, x, TOP + 12 + TEXT_LINE_HEIGHT * (number % 4), name))
 
     return marks
 
@@ -316,7 +324,7 @@ def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str]
     line_names = {curve.name for curve in data.lines}
 
     for drawn in (*data.lines, *data.bands, *data.dots):
-        hue = colour(place_in(order, drawn.name))
+        hue = class_of_colour(colour_number(order, drawn.name))
         is_area = "low" in drawn.columns and data.y.name not in drawn.columns
         if drawn.name in line_names:
             kind = f"line curve chosen {hue}"
@@ -341,54 +349,54 @@ def _readouts(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     left, right = axes.x
     bottom, top = axes.y
     marks = []
-    for drawn in (*data.lines, *data.dots):
-        kind = colour(place_in(order, drawn.name))
-        for row in _points_to_read(axes, data, drawn):
-            x = float(drawn[data.x.name][row])
-            y = float(drawn[data.y.name][row])
+    for curve in (*data.lines, *data.dots):
+        kind = class_of_colour(colour_number(order, curve.name))
+        for row in _points_to_read(axes, data, curve):
+            x = float(curve[data.x.name][row])
+            y = float(curve[data.y.name][row])
             if left <= x <= right and bottom <= y <= top:
-                readout = _readout_text(data, drawn, int(row))
+                readout = _readout_text(data, curve, int(row))
                 across = float(axes.px(x))
                 down = float(axes.py(y))
-                marks.append(_point(across, down, kind, readout))
+                marks.append(_point_with_readout(across, down, kind, readout))
 
     return marks
 
 
-def _points_to_read(axes: Axes, data: Curves, drawn: Line) -> Any:
+def _points_to_read(axes: Axes, data: Curves, curve: Line) -> Ints:
     """Return the indices of the points whose numbers can be read."""
-    across = axes.px(drawn[data.x.name])
-    up = axes.py(drawn[data.y.name])
+    across = axes.px(curve[data.x.name])
+    up = axes.py(curve[data.y.name])
     readable = np.flatnonzero(np.isfinite(across) & np.isfinite(up))
-    if readable.size <= READOUTS:
+    if readable.size <= MAX_READOUTS_OF_LINE:
         return readable
 
-    kept = few_points(across[readable], up[readable], READOUTS, 0.0)
-    return readable[kept]
+    places = few_points(across[readable], up[readable], MAX_READOUTS_OF_LINE, 0.0)
+    return readable[places]
 
 
-def _point(x: float, y: float, kind: str, words: str) -> Markup:
-    parts = [
+def _point_with_readout(x: float, y: float, kind: str, readout: str) -> Markup:
+    marks = [
         element("circle", "catch", cx=x, cy=y, r=8),
         element("circle", f"dot mark {kind}", cx=x, cy=y, r=4),
-        *_readout_lines(words),
+        *_readout_lines(readout),
     ]
-    return element("g", "point", Markup("").join(parts))
+    return element("g", "point", Markup("").join(marks))
 
 
-def _readout_lines(words: str) -> list[Markup]:
+def _readout_lines(readout: str) -> list[Markup]:
     """Write the numbers of a point in two lines above the figure."""
     return [
-        text("readout", RIGHT, 12 * row - 6, part)
-        for row, part in enumerate(words.split("\n"))
+        text("readout", RIGHT, 12 * row - 6, text_line)
+        for row, text_line in enumerate(readout.split("\n"))
     ]
 
 
-def _readout_text(data: Curves, drawn: Line, i: int) -> str:
+def _readout_text(data: Curves, curve: Line, row: int) -> str:
     """Write every number of a point; ``cut`` among them is the threshold."""
-    name = drawn.name.partition(": ")[0]
-    if "cut" in drawn.columns:
-        name += f", threshold {float(drawn['cut'][i]):.4g}"
+    name = curve.name.partition(": ")[0]
+    if "cut" in curve.columns:
+        name += f", threshold {float(curve['cut'][row]):.4g}"
 
     titles = {
         data.x.name: data.x.title.partition(" (")[0],
@@ -399,8 +407,8 @@ def _readout_text(data: Curves, drawn: Line, i: int) -> str:
         "right": "to",
     }
     numbers = [
-        f"{titles.get(key, key)} {float(column[i]):.4g}"
-        for key, column in drawn.columns.items()
+        f"{titles.get(key, key)} {float(column[row]):.4g}"
+        for key, column in curve.columns.items()
         if key != "cut"
     ]
 
@@ -426,7 +434,7 @@ _SHAPES: dict[str, Callable[[float, float, float], str]] = {
 }
 
 
-def _diagram_part(data: Diagram) -> _Part:
+def _diagram_part(data: Diagram) -> _DrawnPart:
     """Draw nodes, edges and plates; the darker a node, the higher its level."""
     paper = _paper_of(data)
 
@@ -442,7 +450,7 @@ def _diagram_part(data: Diagram) -> _Part:
         child = data.nodes[child_number]
         start = paper.place(parent.x, parent.y)
         end = paper.place(child.x, child.y)
-        marks.append(_edge(start, end, child, data.directed))
+        marks.append(_edge_mark(start, end, child, data.directed))
 
     for node in data.nodes:
         across, down = paper.place(node.x, node.y)
@@ -451,7 +459,7 @@ def _diagram_part(data: Diagram) -> _Part:
     svg = picture(paper.height, data.what, marks, width=paper.width)
     legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
 
-    return _Part(svg, paper.height, legend, _node_table(data), paper.width)
+    return _DrawnPart(svg, paper.height, legend, _node_table(data), paper.width)
 
 
 class _Paper(NamedTuple):
@@ -509,35 +517,35 @@ def _node_table(data: Diagram) -> Table | None:
     return table(data.what, ("node", "what it is"), rows)
 
 
-def _edge(
+def _edge_mark(
     start: tuple[float, float], end: tuple[float, float], node: Node, directed: bool
 ) -> Markup:
     """Draw an edge that ends above the words of its node, or at its mark."""
     distance = float(np.hypot(end[0] - start[0], end[1] - start[1])) or 1.0
-    before = 17.0
+    gap_at_end = 17.0
     if node.above:  # end above the two lines of words, however the edge leans
-        before = 34 * distance / max(abs(end[1] - start[1]), 1.0)
+        gap_at_end = 34 * distance / max(abs(end[1] - start[1]), 1.0)
 
-    after = 17 if directed else 0
-    x1, y1 = _between(start, end, after / distance)
-    x2, y2 = _between(start, end, 1 - before / distance)
+    gap_at_start = 17 if directed else 0
+    x1, y1 = _point_between(start, end, gap_at_start / distance)
+    x2, y2 = _point_between(start, end, 1 - gap_at_end / distance)
     edge = segment("edge", x1, y1, x2, y2)
 
     if not directed:
         return edge
 
-    turn = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
+    angle = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
     head = element(
         "path",
         "arrow",
         d="M0 0l-7-3v6z",
-        transform=f"translate({x2:.1f} {y2:.1f}) rotate({turn:.1f})",
+        transform=f"translate({x2:.1f} {y2:.1f}) rotate({angle:.1f})",
     )
 
     return edge + head
 
 
-def _between(
+def _point_between(
     start: tuple[float, float], end: tuple[float, float], fraction: float
 ) -> tuple[float, float]:
     """Return the place that lies this fraction of the way from start to end."""

@@ -18,7 +18,7 @@ from trueness._core.figures import few_points
 from trueness.reports.lanes import css_percent, place_on_scale
 from trueness.reports.svg_marks import element
 
-_UNSEEN = 0.0008  # of the height of a plot: lines may be off by so much
+_INVISIBLE_DISTANCE = 0.0008  # of the height of a plot: lines may be off by so much
 
 
 def draw_flagging(slider: Mapping[str, Any]) -> Markup:
@@ -26,11 +26,11 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
     marks = [_flagging_axes()]
     for number, model in enumerate(slider["models"]):
         columns = model["columns"]
-        flagged = _known(columns["flagged_rate"])
+        flagged = _numbers_or_nan(columns["flagged_rate"])
         kind = "only gone" if number else "only"
 
         for name in ("recall", "precision"):
-            path = _path(flagged, _known(columns[name]))
+            path = _path_of_curve(flagged, _numbers_or_nan(columns[name]))
             marks.append(
                 element(
                     "svg",
@@ -60,12 +60,14 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
     )
 
 
-def _known(values: Sequence[float | None]) -> Floats:
+def _numbers_or_nan(values: Sequence[float | None]) -> Floats:
     """Return numbers; what is undefined is NaN."""
-    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+    return np.array(
+        [np.nan if value is None else value for value in values], dtype=np.float64
+    )
 
 
-def _path(x: Floats, y: Floats) -> str:
+def _path_of_curve(x: Floats, y: Floats) -> str:
     """Write a curve in thousandths of its box, without points that nobody would see."""
     is_known = np.isfinite(x) & np.isfinite(y)
     x = x[is_known]
@@ -74,7 +76,7 @@ def _path(x: Floats, y: Floats) -> str:
     if not x.size:
         return ""
 
-    visible = few_points(x, y, x.size, _UNSEEN)
+    visible = few_points(x, y, x.size, _INVISIBLE_DISTANCE)
     across = np.round(1000 * x[visible])
     # pictures count from the top
     down = np.round(1000 - 1000 * y[visible])
@@ -101,10 +103,10 @@ def _flagging_axes() -> Markup:
     return Markup("").join(marks)
 
 
-def _required_lines(required: Sequence[Mapping[str, Any]]) -> list[Markup]:
+def _required_lines(requirements: Sequence[Mapping[str, Any]]) -> list[Markup]:
     """Draw what a constraint requires of recall and of precision, as a broken line."""
     marks = []
-    for constraint in required:
+    for constraint in requirements:
         name = constraint["metric"]
         if name not in ("recall", "precision"):
             continue
@@ -113,7 +115,7 @@ def _required_lines(required: Sequence[Mapping[str, Any]]) -> list[Markup]:
         bound = "at least" if constraint["upward"] else "at most"
         requirement = f"{name} must be {bound} {100 * constraint['bound']:.4g} %"
         # recall has passed its bound on the right, and precision has fallen below
-        below = name == "recall"
+        is_recall = name == "recall"
         marks.append(element("line", "required", x1="0", x2="100%", y1=place, y2=place))
         marks.append(
             element(
@@ -122,17 +124,17 @@ def _required_lines(required: Sequence[Mapping[str, Any]]) -> list[Markup]:
                 requirement,
                 x="100%",
                 y=place,
-                dy="15" if below else "-6",
+                dy="15" if is_recall else "-6",
             )
         )
 
     return marks
 
 
-_CLOSE = 0.2  # of the height of the plot: names of two curves would touch
+_CLOSE_CURVES = 0.2  # of the height of the plot: names of two curves would touch
 
 
-def _beside_dot(
+def _place_of_curve_name(
     name: str, flagged: float, recall: float | None, precision: float | None
 ) -> dict[str, str]:
     """Return where the name of a curve stands beside its dot, clear of the other.
@@ -142,7 +144,7 @@ def _beside_dot(
     """
     is_close = False
     if recall is not None and precision is not None:
-        is_close = 0 <= recall - precision < _CLOSE
+        is_close = 0 <= recall - precision < _CLOSE_CURVES
 
     is_left = flagged > 0.7 or (is_close and flagged > 0.3)
     is_above = name == "precision"
@@ -197,7 +199,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
                 name,
                 x=place,
                 y=up,
-                **_beside_dot(
+                **_place_of_curve_name(
                     name, flagged, columns["recall"][start], columns["precision"][start]
                 ),
                 data_x="flagged_rate",
@@ -209,9 +211,9 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
     return marks
 
 
-ICONS = 1000
+TOTAL_ICONS = 1000
 ICONS_IN_A_COLUMN = 25
-CELLS = ("tp", "fn", "fp", "tn")
+CELLS_OF_MATRIX = ("tp", "fn", "fp", "tn")
 
 
 class DrawnIcons(NamedTuple):
@@ -228,10 +230,12 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
     """
     model = slider["models"][0]
     if "columns" in model:
-        values = {name: model["columns"][name][model["start"]] for name in _RATES}
+        values = {
+            name: model["columns"][name][model["start"]] for name in _RATES_BY_CLASS
+        }
     else:
         # the workbench looks numbers up
-        values = {name: slider["now"][name] for name in _RATES}
+        values = {name: slider["now"][name] for name in _RATES_BY_CLASS}
 
     if None in values.values():
         return None
@@ -248,7 +252,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
 
     marks = []
     first = 0
-    for cell in CELLS:
+    for cell in CELLS_OF_MATRIX:
         path = _icon_columns(first, first + counts[cell])
         first += counts[cell]
         marks.append(element("path", f"icon {cell}", d=path, data_cell=cell))
@@ -257,7 +261,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
             # a ring: those who were missed
             marks.append(element("path", "icon hole", d=path, data_cell=cell))
 
-    width = 10 * (ICONS // ICONS_IN_A_COLUMN)
+    width = 10 * (TOTAL_ICONS // ICONS_IN_A_COLUMN)
     drawing = element(
         "svg",
         "icons",
@@ -271,7 +275,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
     return DrawnIcons(drawing, counts)
 
 
-_RATES = ("recall", "fpr")
+_RATES_BY_CLASS = ("recall", "fpr")
 
 
 def _icon_columns(first: int, end: int) -> str:
@@ -297,9 +301,12 @@ def of_a_thousand(proportions: Mapping[str, float]) -> dict[str, int]:
     """
     # a product such as 1000 * 0.069 may lie just below its whole number
     counts = {
-        name: int(ICONS * proportion + 1e-9) for name, proportion in proportions.items()
+        name: int(TOTAL_ICONS * proportion + 1e-9)
+        for name, proportion in proportions.items()
     }
-    order = sorted(counts, key=lambda name: counts[name] - ICONS * proportions[name])
-    for name in order[: ICONS - sum(counts.values())]:
+    order = sorted(
+        counts, key=lambda name: counts[name] - TOTAL_ICONS * proportions[name]
+    )
+    for name in order[: TOTAL_ICONS - sum(counts.values())]:
         counts[name] += 1
     return counts

@@ -24,7 +24,7 @@ from trueness.reports.svg_marks import element, ticks
 _LANE_MIDDLE = "50%"
 _MAX_RANKED = 12  # classifiers on the first screen
 _MAX_ROWS = 20  # of a forest; the table behind it has all
-_LETTERS = 80  # of a name, or of both names of a pair
+_MAX_NAME_LETTERS = 80  # of a name, or of both names of a pair
 
 
 def draw_lane(lane: Lane) -> Markup:
@@ -37,7 +37,7 @@ def draw_lane(lane: Lane) -> Markup:
     if lane.reference is not None:
         place = place_on_scale(lane.reference, lane.start, lane.end)
         marks.append(element("line", "lane-tick", x1=place, x2=place, y1="4", y2="18"))
-        anchor = _anchor(lane.reference, lane.start, lane.end)
+        anchor = _text_anchor(lane.reference, lane.start, lane.end)
         text = lane.reference_text
         marks.append(element("text", f"tick {anchor}", text, x=place, y="29"))
 
@@ -71,7 +71,7 @@ def css_percent(percent: float) -> str:
     return format(percent, ".2f") + "%"
 
 
-def _anchor(value: float, start: float, end: float) -> str:
+def _text_anchor(value: float, start: float, end: float) -> str:
     """Return how a text stands at a place, so that it stays on the scale."""
     fraction = (value - start) / (end - start)
     if fraction < 0.2:
@@ -111,8 +111,8 @@ def draw_ranking(
     """
     best = areas[:_MAX_RANKED]
     estimates = [estimate for _, estimate in best]
-    start, end = _scale_of(estimates)
-    grid, axis = _grid_and_axis(start, end, about=5)
+    start, end = _ranking_range(estimates)
+    grid, axis = _grid_and_axis(start, end, number_of_ticks=5)
 
     values = in_column([estimate.value for estimate in estimates], 3)
     ranks = _rank_cells(ties, len(best))
@@ -127,10 +127,12 @@ def draw_ranking(
     return DrawnRanking(rows, axis, len(areas) - len(best))
 
 
-def _scale_of(estimates: Sequence[Estimate]) -> tuple[float, float]:
+def _ranking_range(estimates: Sequence[Estimate]) -> tuple[float, float]:
     """Return the ends of a scale that holds all intervals, with a little room."""
-    ends = np.array([[e.low, e.high, e.value] for e in estimates])
-    return _with_room(ends.ravel())
+    intervals = np.array(
+        [[estimate.low, estimate.high, estimate.value] for estimate in estimates]
+    )
+    return _range_with_margin(intervals.ravel())
 
 
 def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
@@ -185,13 +187,15 @@ def draw_forest(figure: Figure) -> DrawnForest | None:
         return None
 
     start, end = _forest_range(data)
-    grid, axis = _grid_and_axis(start, end, about=4)
+    grid, axis = _grid_and_axis(start, end, number_of_ticks=4)
     if data.zero is not None:
         place = place_on_scale(data.zero, start, end)
         grid.append(element("line", "zero", x1=place, x2=place, y1="0", y2="100%"))
 
     rows = []
-    names = distinct_pair_names([shown(name, 1000) for name in data.names], _LETTERS)
+    names = distinct_pair_names(
+        [shown(name, 1000) for name in data.names], _MAX_NAME_LETTERS
+    )
     texts = _texts_of_intervals(data)
     for row, (name, text) in enumerate(zip(names, texts, strict=True)):
         lane = Lane(data.value[row], data.low[row], data.high[row], start, end)
@@ -231,10 +235,10 @@ def _forest_range(data: Intervals) -> tuple[float, float]:
     if data.zero is not None:
         ends = np.append(ends, data.zero)
 
-    return _with_room(ends)
+    return _range_with_margin(ends)
 
 
-def _with_room(ends: Floats) -> tuple[float, float]:
+def _range_with_margin(ends: Floats) -> tuple[float, float]:
     """Return the ends of a scale that holds all finite values, with a little room."""
     ends = ends[np.isfinite(ends)]
     low = 0.0
@@ -258,11 +262,13 @@ def _diamond(place: str) -> Markup:
     return element("svg", "mark", shape, x=place, y=_LANE_MIDDLE)
 
 
-def _grid_and_axis(start: float, end: float, about: int) -> tuple[list[Markup], Markup]:
+def _grid_and_axis(
+    start: float, end: float, number_of_ticks: int
+) -> tuple[list[Markup], Markup]:
     """Draw the upright lines of a lane, and the numbers under the last one."""
     grid = []
     labels = []
-    for tick, number in ticks(start, end, about=about):
+    for tick, number in ticks(start, end, number=number_of_ticks):
         place = place_on_scale(tick, start, end)
         grid.append(element("line", "grid", x1=place, x2=place, y1="0", y2="100%"))
         labels.append(element("text", "tick mid", number, x=place, y="14"))

@@ -48,17 +48,17 @@ FIGURE_OF_ANSWER: HigherFunction[Callable[[Any], TitledFigure | None]] = HigherF
     "figure_of_answer"
 )
 WIDTH = 400  # of a figure, in pixels
-MOST_ROWS = 14  # of a table
-MOST_ENTRIES = 6  # of an array in a table
-MOST_INTERVALS = 10  # in a figure
-MOST_CURVES = 5
+MAX_TABLE_ROWS = 14  # of a table
+MAX_ARRAY_ENTRIES = 6  # of an array in a table
+MAX_INTERVALS = 10  # in a figure
+MAX_CURVES = 5
 AXIS_TITLES = {"fpr": "false positive rate", "tpr": "true positive rate (recall)"}
-_CELL = (
+_CELL_STYLE = (
     "padding:2px 10px;white-space:nowrap;text-align:{};"
     "border-bottom:1px solid rgba(128,128,128,.35)"
 )
 # what a table of an answer does not repeat
-_UNSHOWN = ("notes", "bounds", "level", "name", "method", "axes")
+_FIELDS_NOT_SHOWN = ("notes", "bounds", "level", "name", "method", "axes")
 
 
 def show_in_notebook(answer: object) -> str:
@@ -104,11 +104,11 @@ def figure_of(answer: object) -> TitledFigure | None:
     if isinstance(answer, TwoAxes):
         return _curves_of({"": answer})
     if isinstance(answer, Answers) and _are_one_kind_of_curve(answer):
-        return _curves_of(dict(list(answer.items())[:MOST_CURVES]))
+        return _curves_of(dict(list(answer.items())[:MAX_CURVES]))
     if isinstance(getattr(answer, "probability", None), np.ndarray):
         return _reliability_curve(answer)
 
-    estimates = dict(list(_comparable(answer).items())[:MOST_INTERVALS])
+    estimates = dict(list(_comparable_estimates(answer).items())[:MAX_INTERVALS])
     if not estimates:
         return None
 
@@ -116,9 +116,9 @@ def figure_of(answer: object) -> TitledFigure | None:
     are_differences = isinstance(answer, Comparison)
     axis_title = "difference" if are_differences else "estimate"
     zero = 0.0 if are_differences else None
-    drawn = intervals("Estimates", axis_title, estimates, zero=zero)
+    figure_data = intervals("Estimates", axis_title, estimates, zero=zero)
 
-    return TitledFigure(drawn, "", "Estimates with their intervals")
+    return TitledFigure(figure_data, "", "Estimates with their intervals")
 
 
 def _roc_curves(answer: Finding) -> TitledFigure:
@@ -128,7 +128,7 @@ def _roc_curves(answer: Finding) -> TitledFigure:
     areas = answer.numbers["scores"]
     best = {
         f"{shown(name, 30)}: AUC {areas[name]['auc'].value:.3f}": tallies[name]
-        for name in names[:MOST_CURVES]
+        for name in names[:MAX_CURVES]
     }
     return TitledFigure(
         curve_figure("roc", best), "", f"ROC curve of {', '.join(best)}"
@@ -215,15 +215,15 @@ def _sentences(answer: Any) -> list[str]:
         value = getattr(answer, field.name)
         if isinstance(value, Estimate):
             return [_first_line(value)]
-    described_as = (type(answer).__doc__ or "").strip()
-    return described_as.splitlines()[:1]
+    docstring = (type(answer).__doc__ or "").strip()
+    return docstring.splitlines()[:1]
 
 
 def _table(answer: object) -> str:
     """Write the numbers of an answer under one another."""
     if isinstance(answer, Estimate):
         return ""
-    rows = list(_rows(answer))[:MOST_ROWS]
+    rows = list(_rows(answer))[:MAX_TABLE_ROWS]
     return _html_table(("", "estimate"), rows) if rows else ""
 
 
@@ -236,7 +236,9 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     if isinstance(answer, DecileTable):
         return _rows_of_deciles(answer)
     if isinstance(answer, Check):
-        return [(str(v.verdict), str(v.reason)) for v in answer.verdicts]
+        return [
+            (str(verdict.verdict), str(verdict.reason)) for verdict in answer.verdicts
+        ]
 
     rows = []
     for field in fields(answer):
@@ -254,7 +256,7 @@ def _rows_of_deciles(answer: DecileTable) -> list[tuple[str, str]]:
     ]
 
 
-def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
+def _rows_of_comparison(answer: Comparison) -> list[tuple[str, str]]:
     """Write each value, and each difference with its p-value."""
     values = zip(answer.names, answer.values, strict=True)
     rows = [(str(name), _first_line(value)) for name, value in values]
@@ -267,8 +269,8 @@ def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
 def _rows_of_field(answer: object, name: str) -> list[tuple[str, str]]:
     """Write one field of an answer; a mapping or several parts take several rows."""
     value = getattr(answer, name)
-    is_hidden = name.startswith("_") or name in _UNSHOWN
-    if is_hidden or _says_nothing(value):
+    is_hidden = name.startswith("_") or name in _FIELDS_NOT_SHOWN
+    if is_hidden or _is_not_shown(value):
         return []
 
     if isinstance(value, Mapping):
@@ -290,14 +292,14 @@ def _in_one_line(value: object) -> str:
     return ", ".join(line.strip() for line in lines)
 
 
-def _says_nothing(value: object) -> bool:
+def _is_not_shown(value: object) -> bool:
     """Return whether a field is empty, a switch, or too long for a small table."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, float):
         return not np.isfinite(value)
     if isinstance(value, np.ndarray):
-        return value.size > MOST_ENTRIES or value.ndim > 1
+        return value.size > MAX_ARRAY_ENTRIES or value.ndim > 1
     if isinstance(value, tuple) and any(isinstance(v, np.ndarray) for v in value):
         return True
     return isinstance(value, tuple) and not value
@@ -314,7 +316,7 @@ def _part_name(value: object) -> str:
     return str(getattr(value, "name", ""))
 
 
-def _comparable(answer: object) -> dict[str, Estimate]:
+def _comparable_estimates(answer: object) -> dict[str, Estimate]:
     """Collect estimates on one scale, which can stand in one figure."""
     if isinstance(answer, Estimate):
         return {answer.name or "estimate": answer}
@@ -364,9 +366,9 @@ def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
 def _estimates_of_parts(parts: tuple[Any, ...]) -> Iterable[tuple[str, Estimate]]:
     """Go through the parts that are an estimate, or have one of a comparison."""
     for part in parts:
-        compared = getattr(part, "difference", getattr(part, "win_rate", None))
-        if isinstance(compared, Estimate):
-            yield _part_name(part), compared
+        difference = getattr(part, "difference", getattr(part, "win_rate", None))
+        if isinstance(difference, Estimate):
+            yield _part_name(part), difference
         elif isinstance(part, Estimate):
             yield part.name, part
 
@@ -374,7 +376,7 @@ def _estimates_of_parts(parts: tuple[Any, ...]) -> Iterable[tuple[str, Estimate]
 def _finding_table(finding: Finding) -> str:
     """Write the tables of a finding that are read at a glance."""
     return "".join(
-        _html_table(table.head, [tuple(row) for row in table.texts[:MOST_ROWS]])
+        _html_table(table.head, [tuple(row) for row in table.texts[:MAX_TABLE_ROWS]])
         for table in finding.tables
         if table.brief
     )
@@ -382,11 +384,11 @@ def _finding_table(finding: Finding) -> str:
 
 def _html_table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     """Write a small table, words left and numbers right; every cell is escaped."""
-    top = "".join(_cell("th", word, k) for k, word in enumerate(head))
+    top = "".join(_cell("th", text, column) for column, text in enumerate(head))
     body = ""
 
     for row in rows:
-        cells = "".join(_cell("td", word, k) for k, word in enumerate(row))
+        cells = "".join(_cell("td", text, column) for column, text in enumerate(row))
         body += f"<tr>{cells}</tr>"
 
     style = "border-collapse:collapse;margin:6px 0;font-variant-numeric:tabular-nums"
@@ -396,9 +398,9 @@ def _html_table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     )
 
 
-def _cell(tag: str, words: str, place: int) -> str:
-    style = _CELL.format("left" if place == 0 else "right")
-    return f'<{tag} style="{style}">{escape(str(words))}</{tag}>'
+def _cell(tag: str, text: str, place: int) -> str:
+    style = _CELL_STYLE.format("left" if place == 0 else "right")
+    return f'<{tag} style="{style}">{escape(str(text))}</{tag}>'
 
 
 def _page(
@@ -408,11 +410,13 @@ def _page(
     notes: Iterable[str],
 ) -> str:
     """Put sentences, table, figure and notes under one another."""
-    above = "".join(f'<p style="margin:4px 0">{escape(s)}</p>' for s in sentences)
+    sentences_html = "".join(
+        f'<p style="margin:4px 0">{escape(sentence)}</p>' for sentence in sentences
+    )
     small = "margin:2px 0;font-size:90%;opacity:.8"
-    beneath = "".join(f'<p style="{small}">{escape(n)}</p>' for n in notes)
+    notes_html = "".join(f'<p style="{small}">{escape(note)}</p>' for note in notes)
     image = picture(figure) if figure is not None else ""
-    return f"<div>{above}{table}{image}{beneath}</div>"
+    return f"<div>{sentences_html}{table}{image}{notes_html}</div>"
 
 
 def picture(figure: TitledFigure) -> str:
@@ -423,13 +427,13 @@ def picture(figure: TitledFigure) -> str:
 
     return (
         '<picture style="display:block;margin:6px 0">'
-        f'<source media="(prefers-color-scheme: dark)" srcset="{_address(dark)}">'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{_data_address(dark)}">'
         f'<img alt="{text}" width="{WIDTH}" style="border-radius:6px" '
-        f'src="{_address(light)}"></picture>'
+        f'src="{_data_address(light)}"></picture>'
     )
 
 
-def _address(svg: str) -> str:
+def _data_address(svg: str) -> str:
     data = base64.b64encode(svg.encode()).decode()
     return f"data:image/svg+xml;base64,{data}"
 
@@ -437,20 +441,22 @@ def _address(svg: str) -> str:
 def _in_dark_colours(svg: str) -> str:
     """Turn every light colour of a drawing into its dark partner."""
     light, dark = _colours()
-    partner = {light[name]: dark[name] for name in light if name in dark}
-    partner |= {"#ffffff": dark["--paper"], "#1b1f24": dark["--ink"]}
+    dark_colour_of = {light[name]: dark[name] for name in light if name in dark}
+    dark_colour_of |= {"#ffffff": dark["--paper"], "#1b1f24": dark["--ink"]}
 
     return re.sub(
         r"#[0-9a-fA-F]{3,6}\b",
-        lambda match: partner.get(_long(match[0]), match[0]),
+        lambda match: dark_colour_of.get(_six_digits(match[0]), match[0]),
         svg,
     )
 
 
-def _long(colour: str) -> str:
+def _six_digits(colour: str) -> str:
     """Write #fff as #ffffff."""
     digits = colour[1:].lower()
-    return "#" + ("".join(2 * d for d in digits) if len(digits) == 3 else digits)
+    return "#" + (
+        "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    )
 
 
 @cache

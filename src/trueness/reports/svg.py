@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
-from trueness._core.names import distinct_names
+from trueness._core.names import distinguishable_names
 from trueness._core.records import shown
 from trueness.findings.records import Figure, Table, table
 from trueness.reports.svg_bars import draw_bars
@@ -26,39 +26,39 @@ from trueness.reports.svg_marks import (
     BOTTOM,
     LEFT,
     RIGHT,
-    TEXT,
+    TEXT_LINE_HEIGHT,
     TOP,
     WIDTH,
     Axes,
     Drawn,
     area,
     axes_of,
-    clipped,
-    colour,
+    class_of_colour,
+    class_of_model,
+    clip_to_plot,
     dot,
     drawing,
     element,
     line,
-    only,
     picture,
     place,
     segment,
     text,
     ticks,
-    upright,
+    upright_line,
 )
 
-MOST_SHOWN = 20  # intervals in a figure
-ROWS_OF_A_CURVE = 7
+MAX_INTERVALS = 20  # intervals in a figure
+TABLE_ROWS_OF_CURVE = 7
 # bottom and top of a histogram under curves, in heights of their plot
-HISTOGRAM = (-0.2, -0.02)
-MOST_LARGE_DOTS = 20  # more dots are drawn small
-MOST_LABELS = 8  # curves that have their name beside them
-LETTERS_OF_LABEL = 26
-LABEL_LETTER = 6.4  # width of a letter of these names, in units of the drawing
+HISTOGRAM_RANGE = (-0.2, -0.02)
+MAX_LARGE_DOTS = 20  # more dots are drawn small
+MAX_CURVE_LABELS = 8  # curves that have their name beside them
+MAX_LABEL_LETTERS = 26
+LABEL_LETTER_WIDTH = 6.4  # width of a letter of these names, in units of the drawing
 
 
-def draw(figure: Figure, most_intervals: int = MOST_SHOWN) -> Drawn:
+def draw(figure: Figure, most_intervals: int = MAX_INTERVALS) -> Drawn:
     """Draw a figure of a finding; of many intervals the first ones are drawn."""
     if isinstance(figure.data, Intervals):
         return draw_forest(figure, figure.data, most_intervals)
@@ -82,13 +82,15 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     if figure.histogram is not None:
         low, high = axes.y
         numbers = tuple(ticks(low, high))
-        axes = replace(axes, y=(HISTOGRAM[0] * (high - low), high), y_ticks=numbers)
+        axes = replace(
+            axes, y=(HISTOGRAM_RANGE[0] * (high - low), high), y_ticks=numbers
+        )
 
     marks = [
         *_histogram_marks(axes, figure),
         *_forbidden_regions(axes, figure),
         *guide_marks(axes, data),
-        *_bands(axes, figure, data),
+        *_band_marks(axes, figure, data),
         *_curve_lines(axes, figure, data),
         *_group_marks(axes, figure),
         *dot_marks(axes, data, figure.order),
@@ -104,7 +106,7 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
         f"{figure.title} of {names}: {data.y.title} against {data.x.title}. "
         f"{figure.note}"
     )
-    svg = drawing(axes, [clipped(axes, marks), *moving], description)
+    svg = drawing(axes, [clip_to_plot(axes, marks), *moving], description)
 
     return svg, curve_table(data, figure.title)
 
@@ -115,18 +117,18 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
     if data is None:
         return []
 
-    base = HISTOGRAM[0] * axes.y[1]
-    top = HISTOGRAM[1] * axes.y[1]
+    base = HISTOGRAM_RANGE[0] * axes.y[1]
+    top = HISTOGRAM_RANGE[1] * axes.y[1]
     marks = []
     for name in data.neg:
-        place = place_in(figure.order, name)
+        place = colour_number(figure.order, name)
         cases = data.neg[name] + data.pos[name]
         largest = float(cases.max()) or 1.0  # a classifier may have no case at all
         heights = np.repeat(cases / largest, 2)
 
         across = np.repeat(data.edges, 2)
         up = base + (top - base) * np.concatenate([[0], heights, [0]])
-        kind = f"histogram {only(place)}"
+        kind = f"histogram {class_of_model(place)}"
         marks.append(line(axes, across, up, kind, str(place), "area"))
 
     return marks
@@ -136,7 +138,7 @@ def _group_marks(axes: Axes, figure: Figure) -> list[Markup]:
     """Draw groups of cases as dots with their intervals, those of one classifier."""
     marks = []
     for name, groups in (figure.groups or {}).items():
-        model = place_in(figure.order, name)
+        model = colour_number(figure.order, name)
         across = [place(x) for x in axes.px(groups["x"])]
         intervals = ""
         dots = ""
@@ -151,7 +153,7 @@ def _group_marks(axes: Axes, figure: Figure) -> list[Markup]:
             dots += f"M{x} {place(y)}h0"
 
         for kind, path in (("group-interval", intervals), ("group-dot", dots)):
-            classes = f"{kind} {only(model)}"
+            classes = f"{kind} {class_of_model(model)}"
             marks.append(element("path", classes, d=path, data_model=str(model)))
 
     return marks
@@ -178,12 +180,12 @@ def guide_marks(axes: Axes, data: Curves) -> list[Markup]:
     return marks
 
 
-def _bands(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
+def _band_marks(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     """Draw the interval around each curve, in the colour of the curve."""
     marks = []
     for band in data.bands:
-        place = place_in(figure.order, band.name)
-        kind = f"{figure.band} {only(place)} {colour(place)}"
+        place = colour_number(figure.order, band.name)
+        kind = f"{figure.band} {class_of_model(place)} {class_of_colour(place)}"
         across = band[data.x.name]
         marks.append(area(axes, across, band["low"], band["high"], kind, str(place)))
 
@@ -195,8 +197,8 @@ def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     marks = []
     # the first one lies on top
     for curve in reversed(data.lines):
-        place = place_in(figure.order, curve.name)
-        kind = f"curve {colour(place)}"
+        place = colour_number(figure.order, curve.name)
+        kind = f"curve {class_of_colour(place)}"
         if figure.legend or place == 0:
             kind += " chosen"
 
@@ -206,7 +208,7 @@ def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     return marks
 
 
-def place_in(order: Sequence[str], name: str) -> int:
+def colour_number(order: Sequence[str], name: str) -> int:
     """Return the number of a name's colour: its place in the order, or the first."""
     return order.index(name) if name in order else 0
 
@@ -215,11 +217,11 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     """Draw points, with their intervals, in the colour of their name."""
     marks = []
     for dots in data.dots:
-        hue = colour(place_in(order, dots.name))
+        hue = class_of_colour(colour_number(order, dots.name))
         across = dots[data.x.name].tolist()
         up = dots[data.y.name].tolist()
         style = hue
-        if len(across) > MOST_LARGE_DOTS:
+        if len(across) > MAX_LARGE_DOTS:
             style = f"{hue} small"
 
         for row, (x, y) in enumerate(zip(across, up, strict=True)):
@@ -246,9 +248,10 @@ def _legend_inside(axes: Axes, figure: Figure, curves: Sequence[Line]) -> list[M
     marks = []
     for row, curve in enumerate(curves):
         rows_below = len(curves) - 1 - row
-        base_line = last_base_line - TEXT * rows_below
+        base_line = last_base_line - TEXT_LINE_HEIGHT * rows_below
         middle = base_line - 4  # of the letters
-        kind = f"line curve chosen {colour(place_in(figure.order, curve.name))}"
+        hue = class_of_colour(colour_number(figure.order, curve.name))
+        kind = f"line curve chosen {hue}"
         marks.append(segment(kind, line_start, middle, line_end, middle))
         marks.append(text("name", name_start, base_line, shown(curve.name, 20)))
 
@@ -261,29 +264,33 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     They stand under the diagonal, where no ROC curve of a useful classifier is.
     """
     labels = figure.labels or {}
-    named = [curve for curve in data.lines if curve.name in labels][:MOST_LABELS]
-    texts = [f"AUC {labels[curve.name]}" for curve in named]
+    labelled_curves = [curve for curve in data.lines if curve.name in labels][
+        :MAX_CURVE_LABELS
+    ]
+    texts = [f"AUC {labels[curve.name]}" for curve in labelled_curves]
     if len(data.lines) > 1:
-        names = distinct_names([curve.name for curve in named], LETTERS_OF_LABEL)
+        names = distinguishable_names(
+            [curve.name for curve in labelled_curves], MAX_LABEL_LETTERS
+        )
         texts = [
             f"{name} AUC {labels[curve.name]}"
-            for name, curve in zip(names, named, strict=True)
+            for name, curve in zip(names, labelled_curves, strict=True)
         ]
 
     longest = max(len(label) for label in texts)
-    left = axes.right - 6 - LABEL_LETTER * longest
+    left = axes.right - 6 - LABEL_LETTER_WIDTH * longest
     lowest = axes.height - BOTTOM - 12
 
     marks = []
-    for row, (curve, label) in enumerate(zip(named, texts, strict=True)):
-        y = lowest - TEXT * (len(named) - 1 - row)
-        model = place_in(figure.order, curve.name)
+    for row, (curve, label) in enumerate(zip(labelled_curves, texts, strict=True)):
+        y = lowest - TEXT_LINE_HEIGHT * (len(labelled_curves) - 1 - row)
+        model = colour_number(figure.order, curve.name)
         kind = "chosen" if model == 0 else ""
-        on_curve = _where_it_rises_to(axes, curve[data.x.name], curve[data.y.name], y)
+        on_curve = _crossing_of_height(axes, curve[data.x.name], curve[data.y.name], y)
         if on_curve < left - 4:
-            ends = {"x1": on_curve, "x2": left - 4, "y1": y - 4, "y2": y - 4}
+            leader = {"x1": on_curve, "x2": left - 4, "y1": y - 4, "y2": y - 4}
             marks.append(
-                element("line", f"leader {kind}", **ends, data_model=str(model))
+                element("line", f"leader {kind}", **leader, data_model=str(model))
             )
         marks.append(
             element(
@@ -299,7 +306,7 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     return marks
 
 
-def _where_it_rises_to(axes: Axes, x: Floats, y: Floats, height: float) -> float:
+def _crossing_of_height(axes: Axes, x: Floats, y: Floats, height: float) -> float:
     """Return where a rising curve reaches a height, on the paper."""
     across = axes.px(x)
     up = -axes.py(y)
@@ -325,7 +332,7 @@ def _moving_line(axes: Axes, figure: Figure) -> list[Markup]:
         y2=right_height,
     )
 
-    return [clipped(axes, [straight])]
+    return [clip_to_plot(axes, [straight])]
 
 
 def _moving_point(axes: Axes, figure: Figure) -> list[Markup]:
@@ -335,7 +342,7 @@ def _moving_point(axes: Axes, figure: Figure) -> list[Markup]:
     point = dot(axes, *figure.at, "now", figure.follow)
     if not figure.rule:
         return [point]
-    return [upright(axes, figure.at[0], "now rule", figure.rule), point]
+    return [upright_line(axes, figure.at[0], "now rule", figure.rule), point]
 
 
 def curve_table(data: Curves, title: str) -> Table:
@@ -373,7 +380,7 @@ def curve_table(data: Curves, title: str) -> Table:
 
 def _even_places(size: int) -> Ints:
     """Return the places of the points that a table shows, evenly from end to end."""
-    places = np.linspace(0, size - 1, ROWS_OF_A_CURVE).astype(int)
+    places = np.linspace(0, size - 1, TABLE_ROWS_OF_CURVE).astype(int)
     return np.unique(places)
 
 
@@ -395,7 +402,7 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
 
     for index, name in enumerate(data.names):
         number = str(index + 1)
-        hue = colour(index)
+        hue = class_of_colour(index)
         x, x_low, x_high = data.across[index].tolist()
         y, y_low, y_high = data.up[index].tolist()
         marks += [
@@ -440,7 +447,7 @@ def _draw_matrix(figure: Figure, data: Matrix) -> Drawn:
         if np.isfinite(value):
             left = LEFT + cell_width * column
             top = TOP + cell_height * (row - 1)
-            marks += _cell(left, top, cell_width, cell_height, value)
+            marks += _cell_marks(left, top, cell_width, cell_height, value)
 
     marks += _matrix_numbers(size, cell_width, cell_height)
     description = f"{figure.title}: {data.label} of each pair. {figure.note}"
@@ -449,7 +456,7 @@ def _draw_matrix(figure: Figure, data: Matrix) -> Drawn:
     return picture(TOP + cell_height * size, description, marks), numbers
 
 
-def _cell(
+def _cell_marks(
     left: float, top: float, width: float, height: float, value: float
 ) -> list[Markup]:
     """Draw one cell, the darker the farther its value is from zero."""

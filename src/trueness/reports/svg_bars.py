@@ -22,12 +22,12 @@ from trueness.reports.svg_marks import (
     Drawn,
     Tick,
     area,
+    class_of_model,
     drawing,
     element,
     line,
-    only,
     place,
-    upright,
+    upright_line,
 )
 
 # the tallest bar has height 1, and a little air above it
@@ -65,13 +65,13 @@ def draw_bars(figure: Figure, data: Bars) -> Drawn:
     ]
 
     if figure.rule:
-        marks.append(upright(axes, float(thresholds[0]), "now rule", figure.rule))
+        marks.append(upright_line(axes, float(thresholds[0]), "now rule", figure.rule))
     elif thresholds.size:
         # between two thresholds is the zone of cases that are deferred, under the rest
         bottom = [-HEIGHT_RANGE, -HEIGHT_RANGE]
         top = [HEIGHT_RANGE, HEIGHT_RANGE]
         marks.insert(0, area(axes, thresholds, bottom, top, "band c2"))
-        marks += [upright(axes, float(cut), "now rule") for cut in thresholds]
+        marks += [upright_line(axes, float(cut), "now rule") for cut in thresholds]
 
     marks += _corner_counts(axes, figure)
     description = (
@@ -105,7 +105,7 @@ def _filled_outlines(
         negatives, positives = _class_outlines(edges, data, name)
         for kind, (across, up) in (("negatives", negatives), ("positives", positives)):
             style = f"{kind} flagged" if flagged else kind
-            style = f"{style} {only(number)}"
+            style = f"{style} {class_of_model(number)}"
             marks.append(line(axes, across, up, style, str(number), "area"))
 
     return marks

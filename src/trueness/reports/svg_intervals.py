@@ -20,12 +20,12 @@ from trueness.inference.estimates import estimate_from_interval
 from trueness.reports.svg_marks import (
     BOTTOM,
     RIGHT,
-    TEXT,
+    TEXT_LINE_HEIGHT,
     TOP,
     WIDTH,
     Axes,
     Drawn,
-    colour,
+    class_of_colour,
     dot,
     drawing,
     element,
@@ -39,8 +39,8 @@ ROW_HEIGHT = 36  # of an interval with two lines of words beside it
 LINE_HEIGHT = 14  # of a line of a name
 LETTER_WIDTH = 6.4  # of a letter of a name
 
-NAME_LETTERS = 18  # that fit before an interval
-WIDE_LETTERS = 52  # that fit on a line of the figure
+LINE_OF_NAME_LETTERS = 18  # that fit before an interval
+MAX_COLUMN_LETTERS = 52  # that fit on a line of the figure
 
 
 class ForestName(NamedTuple):
@@ -60,14 +60,14 @@ def draw_forest(figure: Figure, data: Intervals, max_rows: int) -> Drawn:
     numbers = _forest_numbers(data, max_rows)
 
     # rows grow by the lines of a long name above them
-    heights = [ROW_HEIGHT + TEXT * len(name.above) for name in names]
+    heights = [ROW_HEIGHT + TEXT_LINE_HEIGHT * len(name.above) for name in names]
     bottoms = np.cumsum(heights, dtype=float)
     axes = _forest_axes(data, names, numbers, height=float(bottoms[-1]))
 
     marks: list[Markup] = []
     for row, name in enumerate(names):
         # colours tell classifiers apart, and only where they have an order
-        hue = colour(row) if figure.order else colour(0)
+        hue = class_of_colour(row) if figure.order else class_of_colour(0)
         middle = bottoms[row] - 0.5 * ROW_HEIGHT
         marks += _forest_row(axes, data, row, middle, hue)
         marks += _forest_words(axes, name, numbers[row], middle)
@@ -125,19 +125,20 @@ def _forest_name(name: str) -> ForestName:
     >>> _forest_name("logistic - boosting").beside
     ['logistic -', 'boosting']
     """
-    full_name = shown(name, 3 * WIDE_LETTERS)
-    if len(full_name) <= NAME_LETTERS:
+    full_name = shown(name, 3 * MAX_COLUMN_LETTERS)
+    if len(full_name) <= LINE_OF_NAME_LETTERS:
         return ForestName(beside=[full_name], above=[])
 
     # a space that does not break keeps the minus sign of a negative number with it
     lines = textwrap.wrap(
-        full_name.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"), NAME_LETTERS
+        full_name.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"),
+        LINE_OF_NAME_LETTERS,
     )
     if len(lines) <= 2:
         return ForestName(beside=lines, above=[])
 
-    starts = range(0, len(full_name), WIDE_LETTERS)
-    above = [full_name[start : start + WIDE_LETTERS] for start in starts]
+    starts = range(0, len(full_name), MAX_COLUMN_LETTERS)
+    above = [full_name[start : start + MAX_COLUMN_LETTERS] for start in starts]
     return ForestName(beside=[], above=above)
 
 
@@ -211,17 +212,17 @@ def _forest_words(
 
     # from the line just above the interval upwards
     marks_above = [
-        text("name", RIGHT, top_of_row - TEXT * row - 1, name_line)
+        text("name", RIGHT, top_of_row - TEXT_LINE_HEIGHT * row - 1, name_line)
         for row, name_line in enumerate(reversed(name.above))
     ]
     return [
         *marks_above,
-        *_lines_around(name.beside, RIGHT, centre, "name"),
-        *_lines_around(number, WIDTH - RIGHT, centre, "name end"),
+        *_name_lines_around(name.beside, RIGHT, centre, "name"),
+        *_name_lines_around(number, WIDTH - RIGHT, centre, "name end"),
     ]
 
 
-def _lines_around(
+def _name_lines_around(
     lines: Sequence[str], across: float, centre: float, kind: str
 ) -> list[Markup]:
     """Write one or two lines of words whose middle is at a height."""

@@ -25,11 +25,11 @@ from trueness.findings.records import Table
 WIDTH, HEIGHT = 360, 320
 # margins around the plot
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
-TEXT = 16  # height of a line of text
-LETTER = 6  # width of a letter of a tick
-UNSEEN = 0.3  # lines may be off by so much
+TEXT_LINE_HEIGHT = 16  # height of a line of text
+LETTER_WIDTH_OF_TICKS = 6  # width of a letter of a tick
+INVISIBLE_DISTANCE = 0.3  # lines may be off by so much
 
-COLOURS = 8  # in the style sheet
+NUMBER_OF_COLOURS = 8  # in the style sheet
 
 Tick = tuple[float, str]
 Drawn = tuple[Markup, Table]  # the drawing, and its numbers as a table
@@ -58,7 +58,7 @@ class Axes:
             return RIGHT + self.names_width
         longest = max((len(label) for _, label in self.numbers_of_y), default=0)
         # the title of the axis takes 26 units before the numbers
-        return max(LEFT, 26 + LETTER * longest)
+        return max(LEFT, 26 + LETTER_WIDTH_OF_TICKS * longest)
 
     @property
     def right(self) -> int:
@@ -72,11 +72,11 @@ class Axes:
         usual_width = WIDTH - LEFT - RIGHT
         number = round(5 * (self.right - self.left) / usual_width)
         if self.x_ticks:
-            return _that_fit(self.x_ticks)
+            return _ticks_that_fit(self.x_ticks)
 
-        numbers = ticks(*self.x, about=min(max(number, 3), 5))
+        numbers = ticks(*self.x, number=min(max(number, 3), 5))
         # one number alone shows no scale
-        return numbers if len(numbers) > 1 else ticks(*self.x, about=5)
+        return numbers if len(numbers) > 1 else ticks(*self.x, number=5)
 
     @cached_property
     def numbers_of_y(self) -> Sequence[Tick]:
@@ -113,12 +113,12 @@ def axes_of(
     )
 
 
-def _that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
+def _ticks_that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
     """Return every tick, or every second, third ... one, so that names do not touch."""
     if not named_ticks:
         return ()
     longest = max(len(label) for _, label in named_ticks)
-    most_names = (WIDTH - LEFT - RIGHT) // (LETTER * (longest + 1))
+    most_names = (WIDTH - LEFT - RIGHT) // (LETTER_WIDTH_OF_TICKS * (longest + 1))
     step = math.ceil(len(named_ticks) / max(most_names, 1))
     return named_ticks[::step]
 
@@ -141,14 +141,14 @@ def element(
     >>> print(element("line", "rule", x1=1.04, data_x="a < b"))
     <line class="rule" x1="1" data-x="a &lt; b"/>
     """
-    written = ""
+    attributes_text = ""
     for name, value in {"class": kind, **attributes}.items():
         if value is not None:
             text = escape(value) if isinstance(value, str) else place(value)
-            written += f' {name.replace("_", "-")}="{text}"'
+            attributes_text += f' {name.replace("_", "-")}="{text}"'
 
     end = "/>" if inside is None else f">{escape(inside)}</{tag}>"
-    return Markup(f"<{tag}{written}{end}")  # noqa: S704 - escaped in these lines
+    return Markup(f"<{tag}{attributes_text}{end}")  # noqa: S704 - escaped in these lines
 
 
 def place(value: SupportsFloat) -> str:
@@ -222,7 +222,7 @@ def _frame(axes: Axes) -> list[Markup]:
     return marks
 
 
-def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
+def ticks(low: float, high: float, number: int = 5) -> list[Tick]:
     """Return about ``about`` round numbers for the ticks of an axis.
 
     Whole numbers are written as such, and others with equal decimals.
@@ -230,7 +230,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
     >>> [words for _, words in ticks(0.79, 1)]
     ['0.80', '0.85', '0.90', '0.95', '1']
     """
-    rough_step = high / about - low / about  # in parts: the whole may overflow
+    rough_step = high / number - low / number  # in parts: the whole may overflow
     power_of_ten = 10.0 ** np.floor(np.log10(rough_step))
     # the smallest round step that is no smaller, but for rounding
     factors = [
@@ -299,26 +299,26 @@ def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Mar
         y = axes.y[0]
 
     visibility = None if inside else "hidden"
-    follows = {**_follow(follow), "visibility": visibility}
+    follows = {**_followed_quantities(follow), "visibility": visibility}
     return element(
         "circle", f"dot {kind}", **follows, cx=axes.px(x), cy=axes.py(y), r=5
     )
 
 
-def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
+def upright_line(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
     """Draw a line from bottom to top; ``follow`` names the quantity that moves it."""
     across = axes.px(x)
     foot = axes.py(axes.y[0])
-    follows = _follow(follow)
+    follows = _followed_quantities(follow)
     return element("line", kind, **follows, x1=across, x2=across, y1=TOP, y2=foot)
 
 
-def _follow(names: str) -> dict[str, str]:
+def _followed_quantities(names: str) -> dict[str, str]:
     """Name the quantities that move a mark: one across, or two."""
     return dict(zip(("data_x", "data_y"), names.split(), strict=False))
 
 
-def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
+def clip_to_plot(axes: Axes, marks: Sequence[Markup]) -> Markup:
     """Cut off what leaves the axes: an inner drawing does so by itself."""
     left = axes.left
     width = axes.right - axes.left
@@ -336,21 +336,23 @@ def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     )
 
 
-def only(k: int) -> str:
+def class_of_model(k: int) -> str:
     """Return the classes of a mark that is shown while classifier k is chosen."""
     return "only gone" if k else "only"
 
 
-def colour(k: int) -> str:
+def class_of_colour(k: int) -> str:
     """Return the class of the k-th colour; they come round again."""
-    return f"c{k % COLOURS}"
+    return f"c{k % NUMBER_OF_COLOURS}"
 
 
 def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
     """Write a line in steps, which are short, without points that nobody would see."""
     across = axes.px(x)
     down = axes.py(y)
-    visible = few_points(across / WIDTH, down / WIDTH, across.size, UNSEEN / WIDTH)
+    visible = few_points(
+        across / WIDTH, down / WIDTH, across.size, INVISIBLE_DISTANCE / WIDTH
+    )
 
     places = np.round([across[visible], down[visible]], 1)
     # behind the first point, how far each is from the one before
