@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, SupportsIndex, final
 
 import numpy as np
@@ -132,7 +132,7 @@ class Metric:
         """Return whether it is a multiple of a square root, squared in comparisons."""
         return len(self.parts) == 1 and self.parts[0][1].root
 
-    @property
+    @cached_property
     def is_proportion(self) -> bool:
         """Return whether it is a proportion of cases, which people read in per cent."""
         if self.ratio is None or self.ratio.under is None:

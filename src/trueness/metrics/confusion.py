@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,9 @@ class Confusion(Record):
     fn: Any
     tn: Any
 
+    # whether these are four whole numbers that a person has typed
+    typed: ClassVar[bool] = False
+
     def __init__(
         self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike
     ) -> None:
@@ -54,12 +57,7 @@ class Confusion(Record):
 
         # NumPy's integers come from counts, whose design is not known here
         typed = all(type(values) is int and values >= 0 for values in (tp, fp, fn, tn))
-        self.__dict__["_typed"] = typed
-
-    @property
-    def typed(self) -> bool:
-        """Return whether these are four whole numbers that a person has typed."""
-        return bool(self.__dict__.get("_typed", False))
+        self.__dict__["typed"] = typed
 
     @property
     def verdicts(self) -> Tally:

@@ -213,10 +213,9 @@ class Cut(NamedTuple):
         """Return the flagged proportion of a class, and its effective sample size."""
         observed = self.sample.observed
         counts = observed.pos if positive else observed.neg
-        squares = observed.squares[int(positive)]
         total = float(counts.sum())
         proportion = float(counts[self.flags].sum()) / total if total else math.nan
-        return proportion, kish(total, float(squares.sum()))
+        return proportion, observed.equal_cases[int(positive)]
 
 
 def unknown_depend_on_score(tally: Tally) -> bool:
