@@ -159,6 +159,7 @@ def pooled_blocks(part_sums: Array, total: Array, *, increasing: bool = True) ->
     """
     from scipy.optimize import isotonic_regression
 
+    stop_if_requested()
     weight = total.astype(np.float64)
     pooled = isotonic_regression(
         part_sums / total, weights=weight, increasing=increasing

@@ -31,6 +31,7 @@ from trueness._core.checks.errors import (
 )
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.imports import HigherFunction
+from trueness._core.progress import stop_if_requested
 from trueness._core.warn import warn_user
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
@@ -322,7 +323,8 @@ class Panel(Cases):
         if value.ndim != 2 or value.shape[1] != len(names) or not names:
             raise InputError(
                 f"rows must have one column per name, shape (m, {len(names)}); "
-                f"found shape {value.shape}."
+                f"found shape {value.shape}.",
+                option="rows",
             )
 
         value = np.column_stack(
@@ -440,10 +442,14 @@ class Panel(Cases):
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
                 f"panel.vote needs one threshold, or one for each of "
-                f"{listing(self.names)}; found shape {cut.shape}."
+                f"{listing(self.names)}; found shape {cut.shape}.",
+                option="thresholds",
             )
         if np.isnan(cut).any():
-            raise InputError("A threshold of panel.vote must be a number; found NaN.")
+            raise InputError(
+                "A threshold of panel.vote must be a number; found NaN.",
+                option="thresholds",
+            )
 
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
         return with_rows(self, votes, self.names)
@@ -457,7 +463,8 @@ class Panel(Cases):
         if without_threshold:
             raise InputError(
                 "panel.vote needs a threshold for every classifier; found none for "
-                f"{listing(without_threshold)}."
+                f"{listing(without_threshold)}.",
+                option="thresholds",
             )
 
         return [thresholds[name] for name in self.names]
@@ -590,6 +597,7 @@ def read_output(
     values: Array, name: str = "score", *, allow_missing: bool = False
 ) -> Floats:
     """Read a column of scores; a missing output is NaN where it is allowed."""
+    stop_if_requested()
     numbers = _columns.numeric_scores(values, name).astype(np.float64)
     # -0.0 becomes 0.0
     return _columns.finite_scores(numbers, name, allow_nan=allow_missing) + 0.0

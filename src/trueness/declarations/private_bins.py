@@ -21,6 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.progress import stop_if_requested
 from trueness.counts.bins import Bins, join_into_bins
 from trueness.counts.cases import kish
 from trueness.counts.design import AT_RANDOM
@@ -287,6 +288,7 @@ def _starts_between(
     """Return the first rows of bins between two cuts; each is as small as is safe."""
     starts = [begin]
     for behind in range(begin + 1, end):
+        stop_if_requested()
         may_end = allowed is None or behind in allowed
         if may_end and all(rows.is_safe(starts[-1], behind) for rows in tables):
             starts.append(behind)

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.progress import stop_if_requested
 from trueness.counts.values import Panel
 from trueness.ensembles.ranked_columns import RankedColumn, rank_panel
 
@@ -150,6 +151,7 @@ class RankMoments:
         other_pairs = _pair_products_without(triple_ranks) * self.triple_weights
 
         for k in range(len(ranked.names)):
+            stop_if_requested()
             pairs = np.flatnonzero((self.first == k) | (self.second == k))
             through_ranks = self._influence_through_ranks(
                 ranked, weight, k, pairs, other_pairs[:, k]
@@ -242,6 +244,7 @@ class RankMoments:
         damping = 1e-3
 
         for _ in range(MAX_STEPS):
+            stop_if_requested()
             candidate = self._damped_step(value, residual, slopes, free, damping)
             new_residual, new_slopes = self._residual(candidate)
             new_distance = float(new_residual @ new_residual)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from trueness._core.arrays import (
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.data_types import Frame
+from trueness._core.progress import stop_if_requested
 from trueness.counts.score_keys import descending_order
 from trueness.fermi.distribution import rank_scores
 
@@ -132,10 +134,12 @@ def rank_panel(
     ranks_within = [ClassRanks(counts, n_classifiers) for counts in classes]
 
     def sort_and_rank(k: int) -> RankedColumn:
+        stop_if_requested()
         column = RankedColumn(rows[:, k], cases)
         # while what was sorted is still in the cache
         column.midranks(ranks[:, k])
         for ranks_of_class in ranks_within:
+            stop_if_requested()
             ranks_of_class.write(column, k)
         return column
 
@@ -286,8 +290,12 @@ def _parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
     workers = _workers(len(items), size)
     if workers < 2:
         return list(map(work, items))
+    # a request to stop is heard in the context that it was made in
+    contexts = [copy_context() for _ in items]
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, items))
+        return list(
+            pool.map(lambda context, item: context.run(work, item), contexts, items)
+        )
 
 
 def _workers(columns: int, size: int) -> int:

@@ -27,6 +27,7 @@ from trueness._core.checks.errors import (
 from trueness._core.checks.words import listing
 from trueness._core.figures import html_table
 from trueness._core.numbers import p_is
+from trueness._core.progress import stop_if_requested
 from trueness._core.records import Estimate, Record, first_line_as_html, sketch_of
 from trueness._core.warn import warn_user
 from trueness.counts.answers import of_panel
@@ -464,6 +465,7 @@ def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
 
 def _em_step(mixture: _RankMixture, value: Floats) -> Floats:
     """Return the parameters of the cases, weighted by their class probabilities."""
+    stop_if_requested()
     ranked = mixture.ranked
     probability = _positive_probability(mixture, value)
     positive_cases = ranked.cases * probability

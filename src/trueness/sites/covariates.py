@@ -23,6 +23,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.numbers import p_is, percent
+from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
 from trueness.inference.estimates import estimate_from_interval
@@ -245,7 +246,10 @@ def deleted_residuals(model: RandomEffects) -> list[DeletedResidual]:
     Viechtbauer and Cheung (2010), eq. (9), as ``rstudent`` of metafor.
     """
     sites = np.arange(model.values.size)
-    return [_deleted_residual(model, int(site), sites != site) for site in sites]
+    return [
+        _deleted_residual(model, int(site), sites != site)
+        for site in steps(sites, "Leaving out each site", len(sites), "sites")
+    ]
 
 
 def _deleted_residual(

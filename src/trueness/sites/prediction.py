@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueness._core.arrays import Floats
+from trueness._core.progress import stop_if_requested
 from trueness.inference.intervals import Interval, student_quantile
 from trueness.sites.random_effects import (
     RandomEffects,
@@ -274,6 +275,7 @@ class _CochranForm:
 
     def probability_above(self, observed: float, between_variance: float) -> float:
         """Return P(Q >= observed) at a variance between sites."""
+        stop_if_requested()
         # Biggerstaff and Jackson (2008): eigenvalues of S^1/2 A S^1/2
         deviations = np.sqrt(self.variances + between_variance)
         scaled = self.matrix * np.outer(deviations, deviations)
