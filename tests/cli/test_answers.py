@@ -152,25 +152,44 @@ def test_a_command_without_a_figure_says_so(tmp_path):
     assert found["result"]["plan"]["n"] > 10
 
 
+def options_of(name):
+    return set(inspect.signature(command_named(name).callback).parameters)
+
+
+WITHOUT_FIGURE = ("plan difference", "plan rate", "plan labels", "declare", "verify")
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_is_documented_and_has_the_common_options(name):
-    options = set(inspect.signature(command_named(name).callback).parameters)
-    assert {"json", "debug"} <= options
-    without = ("plan difference", "plan rate", "plan labels", "declare", "verify")
-    assert ("plot" in options) == (name not in without)
-    own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look", "sites")
-    own += ("fermi",)  # needs no file, and never labels
-    own += ("label", "verify")  # cases have no labels yet; a declaration has no columns
-    own += ("agree",)  # ratings have no labels
-    if name not in own:
-        usual = {"file", "label", "positive", "level"}
-        # a row of readers is a reading, and the groups of judges are systems
-        of_one_table = {key: {"count"} for key in ("judge", "scorecard", "curve")}
-        usual |= ({"readers": set()} | of_one_table).get(name, {"count", "by"})
-        assert usual <= options
-    random = ("threshold", "compare", "calibrate", "combine", "nogold", "judge")
-    random += ("report", "evaluate", "label")
-    assert ("seed" in options) == (name in random)
+def test_every_command_has_the_options_of_its_answer(name):
+    options = options_of(name)
+
+    assert {"json", "quiet", "debug"} <= options
+    assert ("plot" in options) == (name not in WITHOUT_FIGURE)
+
+
+# commands about predictions, and what they have beside the label; a row of readers is a
+# reading, and the groups of judges are systems
+ABOUT_PREDICTIONS = {
+    **dict.fromkeys(("report", "evaluate", "threshold", "calibrate"), ("count", "by")),
+    **dict.fromkeys(("compare", "combine", "nogold", "leaves"), ("count", "by")),
+    "declare": ("count", "by"),
+    **dict.fromkeys(("judge", "scorecard", "curve"), ("count",)),
+    "readers": (),
+}
+
+
+@pytest.mark.parametrize("name", ABOUT_PREDICTIONS)
+def test_commands_about_predictions_name_their_columns_alike(name):
+    usual = {"file", "label", "positive", "level", *ABOUT_PREDICTIONS[name]}
+    assert usual <= options_of(name)
+
+
+RANDOM = ("threshold", "compare", "calibrate", "combine", "nogold", "judge", "report")
+
+
+@pytest.mark.parametrize("name", [*RANDOM, "evaluate", "label"])
+def test_commands_that_draw_random_numbers_take_a_seed(name):
+    assert "seed" in options_of(name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

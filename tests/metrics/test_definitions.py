@@ -116,8 +116,11 @@ def test_better_is_what_more_correct_cases_make(name):
     assert METRICS[name].direction == expected
 
 
+# a new metric is named in one of these sets, unless it depends on the prevalence and
+# is no proportion of cases: proportions of the cases of a class, or of both; others
 OF_POSITIVES = {"recall", "fnr"}
 OF_NEGATIVES = {"specificity", "fpr"}
+OF_SEVERAL_CLASSES = {"accuracy", "precision", "npv", "jaccard", "flagged_rate"}
 OF_RATES = {
     "balanced_accuracy",
     "youden",
@@ -140,8 +143,7 @@ def test_which_classes_a_metric_depends_on(name):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_which_metrics_are_proportions_of_cases(name):
-    proportions = {"accuracy", "precision", "npv", "jaccard", "flagged_rate"}
-    proportions |= OF_POSITIVES | OF_NEGATIVES
+    proportions = OF_SEVERAL_CLASSES | OF_POSITIVES | OF_NEGATIVES
 
     assert METRICS[name].is_proportion == (name in proportions)
 

@@ -317,7 +317,8 @@ def _read_combiners(
     if not is_several(names):
         raise InputError(
             f"combiners must be names among {listing(COMBINERS, 20)}, or a mapping "
-            f"from name to function; found {described(names)}."
+            f"from name to function; found {described(names)}.",
+            option="combiners",
         )
 
     return {
