@@ -3,6 +3,7 @@
 import ast
 import pickle
 import re
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,26 @@ def test_each_face_gives_its_own_advice(name):
     assert shell_advice(error, names=OPTION_OF_ARGUMENT).startswith(in_shell)
     assert page_advice(error, FORM_FIELDS, {"drop": repr(DROP)}) == on_page
     assert str(error) == f"{error.message} {python_advice(error)}".strip()
+
+
+ABOUT_ONE_COLUMN = {
+    "weight": lambda: trueness.tally(Y, P, weight=["x"] * len(Y)),
+    "count": lambda: trueness.tally(Y, P, count=["x"] * len(Y)),
+    "cluster": lambda: trueness.tally(Y, P, cluster=[None] * len(Y)),
+    "by": lambda: trueness.tally(Y, P, by=[None] * len(Y)),
+    "y_score": lambda: trueness.tally(Y, ["x"] * len(Y)),
+    "score": lambda: trueness.tally(
+        {"y": Y, "p": [date(2026, 1, 1)] * len(Y)}, label="y", score="p"
+    ),
+}
+
+
+@pytest.mark.parametrize("option", ABOUT_ONE_COLUMN)
+def test_an_error_about_one_column_says_which_option_it_is(option):
+    with pytest.raises(InputError) as caught:
+        ABOUT_ONE_COLUMN[option]()
+
+    assert caught.value.option == option
 
 
 def test_a_command_without_the_option_gives_no_advice():

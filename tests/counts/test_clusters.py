@@ -222,7 +222,7 @@ def test_names_of_clusters(ids, names):
 
 @pytest.mark.parametrize("ids", [["a", None, "b"], [1.0, np.nan, 2.0]])
 def test_a_missing_cluster_is_told_in_words(ids):
-    with pytest.raises(InputError, match=r"cluster= .*missing"):
+    with pytest.raises(InputError, match=r"cluster must .*missing"):
         trueness.tally([1, 0, 1], [3, 2, 1], cluster=ids)
 
 

@@ -149,7 +149,7 @@ SLIPS = {
     "'t' must be numbers": {"score": "t"},
     "holds 'cat', 'dog': choose which": {"label": "t", "score": "k"},
     "must have two values; found 3": {"label": "k", "score": "h"},
-    "by= must name a group for every case; missing in 1 of 5 cases":
+    "by must name a group for every case; missing in 1 of 5 cases":
         {"score": "k", "by": "g"},
     "count must be whole numbers": {"score": "k", "count": "h"},
     "count must name a column of a lazy frame; found list. Add it to the data first":

@@ -63,7 +63,7 @@ def test_clusters_of_every_kind(typed_engine, kind):
     columns = {"y": pa.array([1, 0, 1]), "p": pa.array([3.0, 2.0, 1.0]), "c": ids}
     asked = {"label": "y", "score": "p", "cluster": "c"}
     if names is None:
-        with pytest.raises(InputError, match=r"cluster= .*missing"):
+        with pytest.raises(InputError, match=r"cluster must .*missing"):
             trueness.tally(typed_engine(columns), **asked)
     else:
         t = trueness.tally(typed_engine(columns), **asked)

@@ -87,8 +87,7 @@ class DataFile:
                 with collected_remarks() as cleaning_remarks:
                     source, judges = open_verdicts(self.place, ENGINE_THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
-                message = err.message.replace(self.place, self.typed)
-                raise err.rephrased(message=message) from None
+                raise err.with_file_name(self.place, self.typed) from None
             connections = [c for c in list(CONNECTIONS) if c not in connections_before]
 
         rows = source.rows if judges else without_unread_columns(source)

@@ -357,4 +357,4 @@ def refuse_design(command: str, analysis: str, typed: Mapping[str, str | None]) 
     """
     for option, reason in CANNOT[analysis].items():
         if typed.get(option) is not None:
-            raise UnsupportedDesign(refusal(command, option, reason))
+            raise UnsupportedDesign(refusal(command, option, reason), option=option)

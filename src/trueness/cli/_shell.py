@@ -148,7 +148,8 @@ def show(
     if plot is not None:
         if answer.chart is None:
             raise InputError(
-                f"trueness {answer.command} draws no figure. Leave out --plot."
+                f"trueness {answer.command} draws no figure. Leave out --plot.",
+                option="plot",
             )
         with progress("Drawing", unit=""):
             trueness.plots.save(answer.chart(), plot)
@@ -464,13 +465,15 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
         if place in inputs:
             raise InputError(
                 f"{option} {path} is the input file, which would be overwritten. "
-                f"Choose another name."
+                f"Choose another name.",
+                option=name,
             )
 
         if place in option_of_place:
             raise InputError(
                 f"{option} and {option_of_place[place]} name the same file, {path}. "
-                f"Give each its own name."
+                f"Give each its own name.",
+                option=name,
             )
 
         option_of_place[place] = option

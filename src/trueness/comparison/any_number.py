@@ -314,7 +314,8 @@ def compare_groups(
         if not is_one(reference) or reference not in names:
             raise InputError(
                 f"reference must be one of the groups {listing(names)}; found "
-                f"{described(reference)}."
+                f"{described(reference)}.",
+                option="reference",
             )
         position = names.index(reference)
         pairs = [(k, position) for k in range(len(names)) if k != position]

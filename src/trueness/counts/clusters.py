@@ -115,7 +115,7 @@ def cluster_names(ids: Array) -> tuple[Array, Ints]:
     Whole numbers stay numbers; other names become text, so that shards can be added.
     """
     ids = _columns.one_dimensional(ids, "cluster")
-    _columns.named_groups(ids, argument="cluster=")
+    _columns.named_groups(ids, argument="cluster")
     names, code = np.unique(_canonical_ids(ids), return_inverse=True)
     return names, code.astype(np.int64, copy=False)
 

@@ -20,9 +20,10 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import CleanedWarning, InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.words import listing, option_named
 from trueness._core.data_types import Column, ColumnOrFrame, LabelValue
 from trueness._core.numbers import counted
+from trueness._core.progress import stop_if_requested
 from trueness._core.warn import warn_user
 from trueness.counts.counting import Labels, read_labels
 
@@ -529,7 +530,8 @@ def _check_are_numbers(
     raise InputError(
         f"{what} must be numbers; found text in {int(cases[has_word].sum()):,} "
         f"of {cases.sum():,} cases, such as {listing(no_numbers, 3)}. Is it the "
-        "right column? Otherwise convert it to numbers first."
+        "right column? Otherwise convert it to numbers first.",
+        option=option_named(what),
     )
 
 
@@ -541,7 +543,8 @@ def _are_percentages(words: Sequence[str], what: str) -> bool:
         raise InputError(
             f"{what} must be written in one way; {len(with_sign):,} values are in "
             f"percent, such as {with_sign[0]!r}, and {len(without_sign):,} are not, "
-            f"such as {without_sign[0]!r}. Write all of them in the same way."
+            f"such as {without_sign[0]!r}. Write all of them in the same way.",
+            option=option_named(what),
         )
 
     return bool(with_sign)
@@ -628,9 +631,12 @@ def verdicts_of_one_word(
     if not (has_text(values) and has_text(labels)) or _columns.missing(values).any():
         return None
 
-    results = {normal_form(value) for value in values.tolist()}
+    result = _one_word(values.tolist())
+    if result is None:
+        return None
+
     distinct = _columns.hashable(labels[~_columns.missing(labels)], "y_true")
-    if len(results) != 1 or not results < set(map(normal_form, distinct)):
+    if not {result} < set(map(normal_form, distinct)):
         return None
 
     try:
@@ -638,11 +644,23 @@ def verdicts_of_one_word(
     except InputError:
         return None
 
-    (result,) = results
     codes = {code for value, code in code_of.items() if normal_form(value) == result}
     if not codes <= {NEGATIVE, POSITIVE}:
         return None
     return np.full(values.size, float(codes == {POSITIVE}))
+
+
+def _one_word(values: Sequence[Any]) -> str | None:
+    """Return the word that all values are, however spelt; None where they differ."""
+    spellings: set[str] = set()
+    for value in values:
+        stop_if_requested()
+        spellings.add(normal_form(value))
+        # most columns of text differ soon, and are then not read to their end
+        if len(spellings) > 1:
+            return None
+
+    return next(iter(spellings), None)
 
 
 def ask_for_positive(values: Array, what: str) -> None:
@@ -712,8 +730,10 @@ def _has_decimal_comma(texts: Sequence[str], what: str, decimal: str | None) -> 
         with_comma = _unambiguous_example(texts, ",")
         with_point = _unambiguous_example(texts, ".")
         raise InputError(
-            f"{what} must be written in one way; {with_comma!r} has a decimal comma "
-            f"and {with_point!r} a decimal point. Write all of them in the same way."
+            f"{what} must be written in one way; {with_comma!r} has a decimal "
+            f"comma and {with_point!r} a decimal point. Write all of them in "
+            f"the same way.",
+            option=option_named(what),
         )
 
     with_commas = [text for text in texts if "," in text and "." not in text]

@@ -18,7 +18,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.checks.words import plain
+from trueness._core.checks.words import option_named, plain
 from trueness._core.data_types import Column, ColumnOrFrame, LabelValue, NamesColumns
 from trueness._core.imports import required
 from trueness._core.progress import stop_if_requested
@@ -86,7 +86,8 @@ def column(values: ColumnOrFrame, what: str) -> Array:
 
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(
-            f"{what} must be a column of values; found {type(values).__name__}."
+            f"{what} must be a column of values; found {type(values).__name__}.",
+            option=option_named(what),
         )
 
     if is_frame(values):

@@ -339,7 +339,9 @@ def _count_rows(
     if "count" in columns:
         cases_of_row = _columns.whole_counts(column(columns["count"], "count"), "count")
     if (cases_of_row.astype(np.float64) * rows >= 2.0**63).any():
-        raise InputError("count is too large: the cases do not fit into 64 bits.")
+        raise InputError(
+            "count is too large: the cases do not fit into 64 bits.", option="count"
+        )
 
     cases = rows * cases_of_row
     columns["count"] = cases
@@ -356,7 +358,7 @@ def _count_rows(
         # of several columns of groups each has a number: by[0], by[1]
         argument, _, _ = role.partition("[")
         if argument in ("by", "cluster"):
-            _columns.named_groups(column(columns[role], name), cases, f"{argument}=")
+            _columns.named_groups(column(columns[role], name), cases, argument)
 
     return columns
 

@@ -157,7 +157,10 @@ def scan(
         for name, value in settings_as_text.items():
             # DuckDB refuses a name that it does not know
             if not name.replace("_", "").isalnum():
-                raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
+                raise InputError(
+                    f"settings has no name of DuckDB in it: {name!r}.",
+                    option="settings",
+                )
             connection.execute(f"SET {name} = {text_in_sql(value)}")
 
         if len(places) == 1 and _kind_of_database(places[0]):

@@ -460,7 +460,9 @@ def _typed_classes(classes: Any) -> list[Any]:
         names = [plain(value) for value in classes]
         if all(is_one(name) for name in names):
             return names
-    raise InputError(f"classes must be names; found {described(classes)}.")
+    raise InputError(
+        f"classes must be names; found {described(classes)}.", option="classes"
+    )
 
 
 def _classes_of_columns(

@@ -276,7 +276,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
         judged = judge_claims(declaration, texts)
     except (InputError, NotEnoughCases) as err:
         for text in texts:
-            yield StatementCheck(f"claim {text!r}", DOES_NOT, "a verdict", str(err))
+            yield StatementCheck(f"claim {text!r}", DOES_NOT, "a verdict", err.message)
         return
 
     by_text = {claim.claim: claim for claim in judged}

@@ -272,7 +272,8 @@ def _names_and_models(estimators: NamedClassifiers) -> tuple[list[str], list[Any
     if not models or not all(hasattr(model, "fit") for model in models):
         raise InputError(
             'estimators must be a list of (name, classifier), such as [("line", '
-            f"LogisticRegression())]; found {estimators!r}."
+            f"LogisticRegression())]; found {estimators!r}.",
+            option="estimators",
         )
 
     class_names = _number_duplicates([type(model).__name__.lower() for model in models])

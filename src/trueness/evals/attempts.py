@@ -487,7 +487,8 @@ def _rate_of_subsets(
             f"pass{mark}{k} needs {k} attempts at every item; "
             f"{int(too_few.sum()):,} of {len(attempts):,} items have fewer. Ask for "
             f"{int(attempts.tried.min())} or less, or collect more attempts at these "
-            "items."
+            "items.",
+            option="k",
         )
 
     def value_of_item(tried: int, passed: int) -> Fraction:

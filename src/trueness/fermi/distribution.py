@@ -259,13 +259,14 @@ def _check_ranks(values: ArrayLike, n: int) -> Any:
     """Return ranks among n cases: real numbers from 1/2 to n + 1/2."""
     rank = np.asarray(values)
     if rank.dtype.kind not in "iuf":
-        raise InputError(f"rank must be numbers; found {rank.dtype}.")
+        raise InputError(f"rank must be numbers; found {rank.dtype}.", option="rank")
 
     bad = ~((rank >= 0.5) & (rank <= n + 0.5))
     if bad.any():
         raise InputError(
             f"rank must lie between 1/2 and n + 1/2 = {n + 0.5:g}, rank 1 being the "
-            f"highest score; found {listing(np.atleast_1d(rank)[np.atleast_1d(bad)])}."
+            f"highest score; found {listing(np.atleast_1d(rank)[np.atleast_1d(bad)])}.",
+            option="rank",
         )
     return rank.astype(np.float64)
 

@@ -6,7 +6,6 @@ we are, what to keep in mind. There is one advice, and one threshold in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -374,11 +373,7 @@ def with_cleaned(page: Page, cleaning_remarks: Sequence[str]) -> Page:
     if not cleaning_remarks:
         return page
 
-    # the column is named, and not the option
-    option_with_column = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
-    line = note(
-        "cleaned", what=option_with_column.sub(r"\1", " ".join(cleaning_remarks))
-    )
+    line = note("cleaned", what=" ".join(cleaning_remarks))
     extended = [
         (question, (*notes, line) if question == MIND else notes)
         for question, notes in page.answers

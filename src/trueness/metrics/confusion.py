@@ -52,7 +52,9 @@ class Confusion(Record):
         for name, values in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
             counts = np.asarray(values)
             if counts.dtype.kind not in "iuf":
-                raise InputError(f"{name} must be counts; found {counts.dtype}.")
+                raise InputError(
+                    f"{name} must be counts; found {counts.dtype}.", option=name
+                )
             object.__setattr__(self, name, _as_number(counts))
 
         # NumPy's integers come from counts, whose design is not known here

@@ -214,7 +214,8 @@ def f_beta(beta: float) -> Metric:
     """
     if _options.positive_number(beta, "beta") > 1e100:
         raise InputError(
-            f"beta must be at most 1e100; found {beta!r}. Recall alone is 'recall'."
+            f"beta must be at most 1e100; found {beta!r}. Recall alone is 'recall'.",
+            option="beta",
         )
 
     # exact: the square of 0.1 is 0.01
@@ -328,7 +329,7 @@ def net_benefit(odds: float) -> Metric:
     """
     odds = _options.real_number(odds, "odds")
     if odds < 0:
-        raise InputError(f"odds must be zero or more; found {odds:g}.")
+        raise InputError(f"odds must be zero or more; found {odds:g}.", option="odds")
 
     return _ratio(
         f"net_benefit({write_number(odds)})",

@@ -137,7 +137,8 @@ def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts |
 
     raise InputError(
         f"Batch {name!r} was counted before, with different cases or labels. Only "
-        "missing labels may be added; name a new batch differently."
+        "missing labels may be added; name a new batch differently.",
+        option="name",
     )
 
 

@@ -152,7 +152,8 @@ def _read_groups(groups: Groups | None) -> dict[str, Mapping[str, Evidence]]:
     ):
         raise InputError(
             "groups must be a mapping from the name of a column to the tallies of its "
-            f"groups; found {described(groups)}."
+            f"groups; found {described(groups)}.",
+            option="groups",
         )
 
     return {
@@ -230,7 +231,8 @@ def _check_requirements(requirements: Sequence[Requirement]) -> None:
     """Raise an error for no requirements, and for two that exclude each other."""
     if not requirements:
         raise InputError(
-            "A check needs requirements, such as 'auc >= 0.8'; found none."
+            "A check needs requirements, such as 'auc >= 0.8'; found none.",
+            option="requirements",
         )
 
     pair = contradiction(requirements)

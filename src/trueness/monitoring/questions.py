@@ -183,9 +183,13 @@ def _check_columns(
 ) -> None:
     """Raise an error unless judges are a list, and groups have a column."""
     if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
-        raise InputError(f"judges is a list of columns; found {described(judges)}.")
+        raise InputError(
+            f"judges is a list of columns; found {described(judges)}.", option="judges"
+        )
     if (by is not None or groups is not None) and not isinstance(by, str):
-        raise InputError(f"by names the column of the groups; found {described(by)}.")
+        raise InputError(
+            f"by names the column of the groups; found {described(by)}.", option="by"
+        )
 
 
 def _one_threshold(threshold: RuleOrThreshold) -> float:
@@ -213,7 +217,8 @@ def _group_names(groups: Sequence[str] | None) -> list[str]:
     names = [str(group) for group in members if is_one(group)]
     if not names or len(names) != len(members):
         raise InputError(
-            f"groups is a list of the names of groups; found {described(groups)}."
+            f"groups is a list of the names of groups; found {described(groups)}.",
+            option="groups",
         )
 
     return names
@@ -231,7 +236,8 @@ def looks_between(false_alarms: str | float) -> float:
         raise InputError(
             f'false_alarms must be a rate such as "one in 20 years", "one in 5 years '
             f'of weekly looks" or "one in 1000 looks" (2 or more); found '
-            f"{described(false_alarms)}."
+            f"{described(false_alarms)}.",
+            option="false_alarms",
         )
 
     return looks
@@ -299,7 +305,9 @@ def _check_question(watch: Watch) -> Watch:
     if metric == "scores" and question["by"] is not None:
         raise InputError("Begin a watch for each group, with its own baseline.")
     if metric == "scores" and state["baseline"] is None:
-        raise InputError("A watch on scores needs a baseline to compare with.")
+        raise InputError(
+            "A watch on scores needs a baseline to compare with.", option="baseline"
+        )
 
     waiting = state["waiting"]
     of_other_kind = waiting is not None and isinstance(waiting, list) != has_judges

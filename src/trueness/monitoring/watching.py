@@ -326,7 +326,9 @@ class Watch:
             )
 
         if not isinstance(name, str | None):
-            raise InputError(f"The name of a batch is text; found {described(name)}.")
+            raise InputError(
+                f"The name of a batch is text; found {described(name)}.", option="name"
+            )
 
         kind = kind_of(self._question["metric"])
         counts = count_batch(

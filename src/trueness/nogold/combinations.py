@@ -53,7 +53,10 @@ class LogicMap(Map):
         freeze(self, "cells")
         check_names(self.names)
         if self.cells.size % len(self.names) or not np.isin(self.cells, (0, 1)).all():
-            raise InputError("cells must hold a verdict, 0 or 1, for each classifier.")
+            raise InputError(
+                "cells must hold a verdict, 0 or 1, for each classifier.",
+                option="cells",
+            )
 
     def __call__(self, rows: ArrayLike) -> Floats:
         """Return 1 or 0 for each row of votes."""

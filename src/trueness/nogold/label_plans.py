@@ -438,7 +438,9 @@ def _expected_population(
     """Return the cases that are expected of judges who are equally good."""
     if not 0 <= _options.real_number(correlation, "correlation") < 1:
         raise InputError(
-            f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
+            "correlation must lie between 0 and 1 (not 1 itself); found "
+            f"{correlation}.",
+            option="correlation",
         )
 
     rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
@@ -549,7 +551,8 @@ def _check_within_reach(least_width: float, half_width: float, cases: int) -> No
         raise NotEnoughCases(
             f"With all of {cases:,} cases labelled the interval is still "
             f"plus or minus {least_width / 2:.3f}, more than {half_width:g}. Collect "
-            "more cases, or accept a wider interval."
+            "more cases, or accept a wider interval.",
+            option="half_width",
         )
 
 

@@ -250,7 +250,8 @@ def read_model(
         raise InputError(
             f"prior must be a mapping such as "
             f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
-            f"found {prior!r}."
+            f"found {prior!r}.",
+            option="prior",
         )
 
     by_parameter = prior or {}
@@ -283,7 +284,8 @@ def _beta_shapes(
         if name not in names:
             raise InputError(
                 f"prior[{parameter!r}] names {name!r}, but there are only "
-                f"{listing(names)}.{nearest(name, names)}"
+                f"{listing(names)}.{nearest(name, names)}",
+                option="prior",
             )
 
         if pair is None:
@@ -292,7 +294,8 @@ def _beta_shapes(
         if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
             raise InputError(
                 f"prior[{parameter!r}] must be (a, b) of a Beta distribution, such as "
-                f"(1, 1); found {pair!r}."
+                f"(1, 1); found {pair!r}.",
+                option="prior",
             )
 
         described = f"Each of (a, b) of prior[{parameter!r}]"

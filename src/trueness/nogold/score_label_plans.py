@@ -427,7 +427,8 @@ class _Allocation:
         raise NotEnoughCases(
             f"With all of {self.sizes.sum():,.0f} cases labelled the interval is still "
             f"± {self.half_width(self.sizes):.3f}, more than {half_width:g}. Take more "
-            'cases, or ask about "these cases".'
+            'cases, or ask about "these cases".',
+            option="half_width",
         )
 
 

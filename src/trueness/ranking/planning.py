@@ -190,7 +190,10 @@ def plan_auc_difference(
     second = _options.fraction(second, "second")
     correlation = _options.real_number(correlation, "correlation")
     if not -1 <= correlation < 1:
-        raise InputError(f"correlation must lie in [-1, 1); found {correlation:g}.")
+        raise InputError(
+            f"correlation must lie in [-1, 1); found {correlation:g}.",
+            option="correlation",
+        )
 
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
@@ -386,7 +389,8 @@ def _read_goal(
     if null_value == value:
         raise InputError(
             f"{function} needs null to differ from what is expected; both are "
-            f"{value:g}. No number of cases can show a difference."
+            f"{value:g}. No number of cases can show a difference.",
+            option="null",
         )
 
     required_power = 0.9 if power is None else _options.fraction(power, "power")

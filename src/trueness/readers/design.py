@@ -254,7 +254,8 @@ def _check_complete(columns: Mapping[str, Array]) -> None:
         if missing.any():
             raise InputError(
                 f"Every reading needs a {role}; missing at {places(missing)}. Leave "
-                f"these readings out, or complete them."
+                f"these readings out, or complete them.",
+                option=role,
             )
 
 
@@ -288,7 +289,8 @@ def _read_labels(values: Array, positive: LabelValue) -> Array:
             # without conversion: 1 and "1" are two labels
             labels = list(dict.fromkeys(values.tolist()))
             raise InputError(
-                f"No case has the label {positive!r}; there are {listing(labels, 5)}."
+                f"No case has the label {positive!r}; there are {listing(labels, 5)}.",
+                option="positive",
             )
         return is_positive
 

@@ -153,7 +153,9 @@ def _reader_numbers(readers: int | Sequence[int] | None) -> list[int]:
         _options.whole_number(number, "readers", at_least=2) for number in several
     ]
     if not checked:
-        raise InputError("readers must be a number or several; found none.")
+        raise InputError(
+            "readers must be a number or several; found none.", option="readers"
+        )
     return checked
 
 
@@ -177,7 +179,9 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
         distance = distance + _options.fraction(margin, "margin")
 
     if distance <= 0:
-        raise InputError(f"The difference must be above 0; found {distance:g}.")
+        raise InputError(
+            f"The difference must be above 0; found {distance:g}.", option="difference"
+        )
     return distance
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, option_named
 from trueness._core.imports import required
 from trueness.calibration.maps import Map
 from trueness.data.storage import COLUMNS
@@ -181,7 +181,10 @@ def _column(name: object, role: str, dialect: str) -> str:
     glot = required("sqlglot", "sql")
 
     if not isinstance(name, str) or not name:
-        raise InputError(f"{role} must name a column; found {described(name)}.")
+        raise InputError(
+            f"{role} must name a column; found {described(name)}.",
+            option=option_named(role),
+        )
 
     is_reserved = name.lower() in _RESERVED_WORDS
     is_read = all(_is_column(name, language) for language in (dialect, "duckdb"))

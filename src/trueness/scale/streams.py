@@ -332,6 +332,7 @@ def _fingerprint(batch: str) -> str:
     """Return the digest under which a batch is remembered."""
     if not isinstance(batch, str) or not batch:
         raise InputError(
-            f"A batch must have a name of its own, as text; found {batch!r}."
+            f"A batch must have a name of its own, as text; found {batch!r}.",
+            option="batch",
         )
     return hashlib.blake2b(batch.encode(), digest_size=12).hexdigest()

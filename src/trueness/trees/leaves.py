@@ -241,7 +241,8 @@ def _leaf_names(values: Array) -> Array:
     if is_missing.any():
         raise InputError(
             f"node must name a leaf for every case; missing at {places(is_missing)}. "
-            "Give these cases a leaf of their own."
+            "Give these cases a leaf of their own.",
+            option="node",
         )
 
     if names.dtype.kind != "O":
@@ -251,7 +252,8 @@ def _leaf_names(values: Array) -> Array:
     if len(kinds) > 1:
         raise InputError(
             f"node must hold names of one kind; found {listing(kinds)}. "
-            f"Turn them all into text."
+            f"Turn them all into text.",
+            option="node",
         )
 
     return np.array(names.tolist()) if names.size else names.astype(str)

@@ -296,7 +296,8 @@ def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
         top = max(p, 1 - p)
         raise NotEnoughCases(
             f"No number of cases reaches a utility of {utility:g}: it stays below the "
-            f"larger class probability, {top:g}. Choose less than {top:g}."
+            f"larger class probability, {top:g}. Choose less than {top:g}.",
+            option="utility",
         )
 
     return gain / d
@@ -307,7 +308,8 @@ def _cases_for_excess(d: float, excess: float) -> int:
     if d == 0:
         raise NotEnoughCases(
             "With p = 1/2 there is no majority to find. Choose a p that differs from "
-            "1/2."
+            "1/2.",
+            option="p",
         )
 
     if betainc(0.5, MAX_PAIRS, d * d) < excess:

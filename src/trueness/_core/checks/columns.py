@@ -64,19 +64,22 @@ def distinct_names(names: Sequence[str], argument: str = "scores") -> tuple[str,
     """Return names of classifiers, which must be text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(
-            f"{argument} must have text as names; found {described(names)}."
+            f"{argument} must have text as names; found {described(names)}.",
+            option=option_named(argument),
         )
 
     not_text = [name for name in names if not isinstance(name, str)]
     if not_text:
         raise InputError(
-            f"{argument} must have text as names; found {listing(not_text)}."
+            f"{argument} must have text as names; found {listing(not_text)}.",
+            option=option_named(argument),
         )
 
     used_twice = sorted({name for name in names if list(names).count(name) > 1})
     if used_twice:
         raise InputError(
-            f"{argument} must have different names; used twice: {listing(used_twice)}."
+            f"{argument} must have different names; used twice: {listing(used_twice)}.",
+            option=option_named(argument),
         )
     return tuple(names)
 
@@ -88,12 +91,14 @@ def as_array(values: ArrayLike | Column | None, argument: str) -> Array:
     except ValueError:
         raise InputError(
             f"{argument} must have one value per case; found lists of different "
-            "lengths. One flat list or array is needed."
+            "lengths. One flat list or array is needed.",
+            option=option_named(argument),
         ) from None
     if array.dtype.kind == "V":
         raise InputError(
             f"{argument} must have one value per case; found records of several "
-            "fields. Choose one of the fields."
+            "fields. Choose one of the fields.",
+            option=option_named(argument),
         )
     return array
 
@@ -109,6 +114,7 @@ def one_dimensional(values: Array, argument: str) -> Array:
     raise InputError(
         f"{argument} must be one-dimensional; found shape {values.shape}.",
         example=example,
+        option=option_named(argument),
     )
 
 
@@ -147,7 +153,8 @@ def numeric_scores(values: Array, argument: str) -> Array:
         hint += ", and check which column holds the labels"
     raise InputError(
         f"{argument} must be numbers; found {kind} such as {listing(values[:3])}. "
-        f"{hint}."
+        f"{hint}.",
+        option=option_named(argument),
     )
 
 
@@ -158,7 +165,9 @@ def _exact_floats(values: Array, argument: str) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
         back = floats.astype(values.dtype)
     if values.size and not np.array_equal(back, values):
-        raise InputError(_BEYOND.format(argument=argument))
+        raise InputError(
+            _BEYOND.format(argument=argument), option=option_named(argument)
+        )
     return floats
 
 
@@ -172,7 +181,9 @@ _BEYOND = (
 def exact_extent(low: float, high: float, argument: str) -> None:
     """Stop at whole scores, from low to high, that float64 cannot tell apart."""
     if max(abs(low), abs(high)) >= 2.0**53:
-        raise InputError(_BEYOND.format(argument=argument))
+        raise InputError(
+            _BEYOND.format(argument=argument), option=option_named(argument)
+        )
 
 
 def still_apart(n_decimals: int, n_floats: int, argument: str) -> None:
@@ -181,7 +192,8 @@ def still_apart(n_decimals: int, n_floats: int, argument: str) -> None:
         raise InputError(
             f"{argument} must fit into float64, which distinguishes {n_floats:,} of "
             f"the {n_decimals:,} different decimals. Round them to 15 digits, or use "
-            "ranks."
+            "ranks.",
+            option=option_named(argument),
         )
 
 
@@ -208,7 +220,9 @@ def _floats_of(objects: Array, argument: str) -> list[float]:
     except (TypeError, ValueError):
         raise _not_numbers(objects, argument) from None
     except OverflowError:
-        raise InputError(_BEYOND.format(argument=argument)) from None
+        raise InputError(
+            _BEYOND.format(argument=argument), option=option_named(argument)
+        ) from None
 
 
 def _not_numbers(objects: Array, argument: str) -> InputError:
@@ -221,7 +235,8 @@ def _not_numbers(objects: Array, argument: str) -> InputError:
     type_names = listing({type(entry).__name__ for entry in odd_objects})
     return InputError(
         f"{argument} must be numbers; found {type_names} such as "
-        f"{described(odd_objects[0])}. Extract the number that you mean from each."
+        f"{described(odd_objects[0])}. Extract the number that you mean from each.",
+        option=option_named(argument),
     )
 
 
@@ -245,7 +260,8 @@ def _stop_at_text(values: Array, argument: str) -> None:
         to_show = is_word
     raise InputError(
         f"{argument} must be numbers; found text at {places(to_show)}, such as "
-        f"{listing(values[to_show][:3])}. Convert the column to numbers first."
+        f"{listing(values[to_show][:3])}. Convert the column to numbers first.",
+        option=option_named(argument),
     )
 
 
@@ -301,7 +317,7 @@ def not_finite(argument: str, where: str, *, only_infinite: bool) -> InputError:
 
 
 def named_groups(
-    groups: Array, cases: Array | None = None, argument: str = "by="
+    groups: Array, cases: Array | None = None, argument: str = "by"
 ) -> None:
     """Stop when a case has no group."""
     has_no_group = missing(groups)
@@ -309,11 +325,12 @@ def named_groups(
         raise InputError(
             f"{argument} must name a group for every case; missing "
             f"{_where(has_no_group, cases)}. Give these cases a group name of their "
-            "own."
+            "own.",
+            option=option_named(argument),
         )
 
 
-def group_members(groups: Array, argument: str = "by=") -> tuple[Array, Array]:
+def group_members(groups: Array, argument: str = "by") -> tuple[Array, Array]:
     """Return the groups in their order, and the number of each case's group."""
     named_groups(groups, argument=argument)
     try:
@@ -322,7 +339,8 @@ def group_members(groups: Array, argument: str = "by=") -> tuple[Array, Array]:
         type_names = listing(dict.fromkeys(type(group).__name__ for group in groups))
         raise InputError(
             f"{argument} must name groups that can be sorted; found values of the "
-            f"types {type_names}. Turn all of them into text."
+            f"types {type_names}. Turn all of them into text.",
+            option=option_named(argument),
         ) from None
 
     return names, member
@@ -357,7 +375,10 @@ def _is_missing(value: object) -> bool:
 def whole_counts(values: Array, argument: str) -> NDArray[np.int64]:
     """Return counts, which must be whole numbers, zero or more."""
     if values.dtype.kind not in "iuf":
-        raise InputError(f"{argument} must be whole numbers; found {values.dtype}.")
+        raise InputError(
+            f"{argument} must be whole numbers; found {values.dtype}.",
+            option=option_named(argument),
+        )
 
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = ~np.isfinite(values)
@@ -416,14 +437,17 @@ def weighable(largest: float, argument: str = "weight") -> None:
         raise InputError(
             f"The largest {argument} must lie between {low:g} and {high:g}; found "
             f"{largest:g}. Divide all weights by the same number: estimates depend "
-            "only on their ratios."
+            "only on their ratios.",
+            option=option_named(argument),
         )
 
 
 def check_total_fits(total: float) -> None:
     """Stop at more cases than 64 bits can count."""
     if total >= 2.0**63:
-        raise InputError("count is too large: the cases do not fit into 64 bits.")
+        raise InputError(
+            "count is too large: the cases do not fit into 64 bits.", option="count"
+        )
 
 
 def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
@@ -472,7 +496,8 @@ def as_floats(values: ArrayLike | Column | None, argument: str) -> NDArray[np.fl
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{argument} must be numbers; found {described(values)}."
+            f"{argument} must be numbers; found {described(values)}.",
+            option=option_named(argument),
         ) from None
 
 
@@ -534,14 +559,16 @@ def hashable(values: Array, argument: str) -> list[Any]:
         raise InputError(
             f"{argument} must hold one label per case, a number, text or a truth "
             f"value; found {type(containers[0]).__name__} such as "
-            f"{listing(containers[:1])}. Extract the label that you mean from each."
+            f"{listing(containers[:1])}. Extract the label that you mean from each.",
+            option=option_named(argument),
         )
 
     try:
         return list(dict.fromkeys(values.tolist()))
     except TypeError as err:
         raise InputError(
-            f"{argument} must hold labels that can be compared with each other; {err}."
+            f"{argument} must hold labels that can be compared with each other; {err}.",
+            option=option_named(argument),
         ) from None
 
 

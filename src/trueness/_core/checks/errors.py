@@ -76,6 +76,10 @@ class _OptionError(ValueError):
             example=self.example,
         )
 
+    def with_file_name(self, place: str, name: str) -> _OptionError:
+        """Return an error of this kind that names a file as people know it."""
+        return self.rephrased(message=self.message.replace(place, name))
+
 
 class InputError(_OptionError):
     """The input is wrong; ``option``, ``choices`` and ``example`` say how to correct

@@ -109,10 +109,17 @@ def nearest(name: object, names: Collection[str], cutoff: float = 0.6) -> str:
 def option_named(argument: str) -> str | None:
     """Return the name of a parameter; None for other words, such as "a threshold".
 
+    A parameter may stand with the column that it names: "score 'p'".
+
     >>> option_named("level"), option_named("--half-width"), option_named("A level")
     ('level', 'half_width', None)
+    >>> option_named("score 'p'"), option_named("Column 'p'")
+    ('score', None)
     """
-    name = argument.removeprefix("--").replace("-", "_")
+    role, quote, _ = argument.partition(" '")
+    if quote and not role.islower():
+        return None
+    name = role.removeprefix("--").replace("-", "_")
     return name if name.isidentifier() else None
 
 
