@@ -55,6 +55,94 @@ PAGE_OF_CALL: Mapping[str, str] = {
 }
 PAGE_OF_ROOM = {"metrics": "reports"}
 
+# what people type who do not use the words of a page; each is answered there
+PHRASES_OF_PAGES: Mapping[str, tuple[str, ...]] = {
+    "calibration": (
+        "well-calibrated model",
+        "loess calibration curve",
+    ),
+    "comparison": (
+        "compare Brier scores",
+        "compare diagnostic tests",
+        "compare predictive values",
+        "shadow deployment",
+        "difference in AUC",
+        "AUC difference",
+        "confidence interval for a difference of AUCs",
+        "comparison of predictive values",
+    ),
+    "comparison_groups": (
+        "calibration within groups",
+        "intersectional subgroups",
+        "error rate balance",
+        "statistical test for fairness",
+    ),
+    "data": ("LaTeX table",),
+    "data_messy": ("spelling of labels",),
+    "declarations": (
+        "SHA-256",
+        "hash of the data",
+        "model passport",
+    ),
+    "ensembles": (
+        "majority voting",
+        "rank averaging",
+    ),
+    "estimators": ("repeated cross-validation",),
+    "expected_labels": (
+        "accuracy before labels arrive",
+        "which cases to annotate",
+        "performance estimation without labels",
+        "performance without ground truth",
+    ),
+    "monitoring": (
+        "e-process",
+        "confidence sequence",
+        "accept or reject a model",
+    ),
+    "nogold": (
+        "EM algorithm",
+        "test accuracy without a reference standard",
+    ),
+    "nogold_judges": (
+        "adjusted classify and count",
+        "quantification",
+    ),
+    "ranking": (
+        "good AUC",
+        "AUC below 0.5",
+        "interpret the AUC",
+        "AUC less than 0.5",
+    ),
+    "ranking_planning": ("power of a test of two AUCs",),
+    "readers": (
+        "computer-aided detection",
+        "CAD",
+    ),
+    "reports": (
+        "sensitivity and specificity calculator",
+        "likelihood ratio of a diagnostic test",
+        "explain to stakeholders",
+        "plain words",
+    ),
+    "sampling": (
+        "Horvitz-Thompson",
+        "censored outcomes",
+        "eyes of a patient",
+        "multilevel data",
+        "dependent observations",
+    ),
+    "scale": (
+        "Spark AUC",
+        "binned AUC",
+    ),
+    "threshold": (
+        "approval rate",
+        "credit score cut-off",
+        "selective classification",
+    ),
+}
+
 # names and terms of the five papers that lead to their own pages
 WORDS_OF_PAPERS: Mapping[str, tuple[str, ...]] = {
     "kim2021": (
@@ -115,7 +203,10 @@ def entries_of(text: str) -> list[str]:
 
 
 def phrases() -> Iterator[tuple[str, str]]:
-    """Return every name of another library, in words, with its page."""
+    """Return what people type, and every name of another library, with its page."""
+    for page, typed in PHRASES_OF_PAGES.items():
+        for phrase in typed:
+            yield phrase, page
     for call, synonyms in (*CALLS.items(), *NEAREST.items()):
         page = page_of_call(call)
         for name in synonyms:

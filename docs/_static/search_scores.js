@@ -16,6 +16,7 @@ const PAGE_WEIGHTS = [
   ["support", 1.5],
   ["faq", 1.2],
   ["words", 0.9],
+  ["architecture", 0.5],
   ["changelog", 0.1],
 ];
 
@@ -42,6 +43,11 @@ var Scorer = {
 const FIELD_WEIGHTS = { entry: 1, heading: 0.7, text: 0.25 };
 const PAGE_POINTS = 40;
 
+// a query that is the title of a page, such as "changelog"; the pages of formulas have
+// titles that how-to pages answer better, such as "calibration"
+const TITLE_POINTS = 1000;
+const WITHOUT_TITLES = ["maths/", "_generated/rooms/"];
+
 // an entry that has most of the words, in any order
 const ENTRY_POINTS = 60;
 const LEAST_OVERLAP = 0.6;
@@ -52,6 +58,10 @@ function wordsOf(text) {
   // a number alone says nothing: "90% recall", "95 % CI"
   const telling = words.filter((word) => !stopwords.has(word) && !/^\d+$/.test(word));
   return new Set(telling.map((word) => stemmer.stemWord(word)));
+}
+
+function isTitle(query, title) {
+  return query.trim().toLowerCase() === title.toLowerCase();
 }
 
 // the entries of every page as sets of words, and where on the page they stand
@@ -112,6 +122,8 @@ function pagesWithWords(query) {
       0,
     );
     let points = weightAsked ? (PAGE_POINTS * held) / weightAsked : 0;
+    if (isTitle(query, titles[file]) && !WITHOUT_TITLES.some((part) => name.startsWith(part)))
+      points += TITLE_POINTS;
     let anchor = "";
     if (best.overlap >= LEAST_OVERLAP) {
       points += ENTRY_POINTS * best.overlap;
