@@ -107,7 +107,7 @@ def room_of(name: str) -> str:
 
 
 def summary(name: str) -> str:
-    """Give the first sentence of a docstring: the question that is answered."""
+    """Return the first sentence of a docstring, which names the quantity."""
     value = getattr(trueness, name)
     if isinstance(value, Mapping):
         return "A table of names."

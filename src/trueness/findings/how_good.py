@@ -74,10 +74,11 @@ def evaluate(
     name: str = "",
     method: str = WILSON_METHOD,
 ) -> Finding:
-    """How good is each score? AUC, average precision and Brier score, with intervals.
+    """AUC, average precision and Brier score of each score, with intervals.
 
-    For tests, whose results are 0 and 1 or a known pair of words, these are
-    sensitivity, specificity, predictive values and likelihood ratios.
+    How good is each score, or each test? Tests, whose results are 0 and 1 or a known
+    pair of words, have sensitivity, specificity, predictive values and likelihood
+    ratios instead.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Ratio(NamedTuple):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Metric:
-    """How good is a threshold? A function of the confusion matrix.
+    """Metric of a threshold: a function of its confusion matrix.
 
     Call it on a :class:`Confusion`. ``a + b``, ``2 * a``, ``a / 2`` and ``-a`` are
     metrics again; ``a >= 0.9`` and ``a <= b`` are constraints.

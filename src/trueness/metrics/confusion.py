@@ -102,8 +102,8 @@ class Confusion(Record):
             fields["tn"] = fields["_n_neg"] - self.fp
         else:
             raise AttributeError(
-                f"A Confusion has tp, fp, fn and tn, no {name}. Metrics are functions: "
-                "type trueness.recall(confusion)."
+                f"A Confusion has tp, fp, fn and tn, but no {name}. Metrics are "
+                "functions: type trueness.recall(confusion)."
             )
 
         return fields[name]

@@ -55,7 +55,7 @@ class Diagnostics(Record):
     Attributes
     ----------
     converged, message : bool, str
-        Whether there are as many effective draws as were asked for, and in words.
+        Whether there are as many effective draws as requested; the same in words.
     effective : float
         Effective number of independent draws.
     parameter, mcse : array

@@ -66,7 +66,7 @@ _VERDICT_OF_CURVES = {
 
 @picture
 def comparison(result: Comparison, **style: Unpack[Style]) -> Shown:
-    """Which classifiers differ, and by how much? All differences with intervals."""
+    """All differences with their intervals: which classifiers differ?"""
     return pairs_figure(result)
 
 
@@ -80,7 +80,7 @@ def combiners(comparison: CombinerComparison, **style: Unpack[Style]) -> Shown:
 def rank_correlation(
     combiner: FiDEL | CorrelatedFiDEL, **style: Unpack[Style]
 ) -> Shown:
-    """Do classifiers make the same errors? Rank correlation within classes, by pair."""
+    """Rank correlation within classes, by pair: do classifiers share their errors?"""
     return rank_correlation_figure(combiner)
 
 
@@ -93,7 +93,7 @@ def combiner_lines(
     errors: Mapping[str, ArrayLike] | None = None,
     **style: Unpack[Style],
 ) -> Shown:
-    """How does the AUC of each combiner change with x? Each combiner is a line.
+    """AUC of each combiner as a function of x, one line each.
 
     Kim et al. (2021), Figs 4B, S1 and S2.
 
@@ -185,7 +185,7 @@ def _capitalized(text: str) -> str:
 def pass_rates(
     rates: Leaderboard | Mapping[str, Estimate], **style: Unpack[Style]
 ) -> Shown:
-    """How often does each system pass, and which ranks can it have? A chart."""
+    """Pass rate of each system with its interval, and the ranks that it can have."""
     return rates_figure(rates)
 
 

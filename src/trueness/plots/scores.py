@@ -201,7 +201,7 @@ def _at_prevalences(
 
 @picture_of
 def det(data: Source, *, points: int = POINTS, **style: Unpack[Style]) -> Shown:
-    """Which miss rate goes with each false alarm rate, on probit axes? A chart."""
+    """DET curve: which miss rate goes with each false alarm rate, on probit axes?"""
     return figures.det_figure(named(data), points=points)
 
 
@@ -256,7 +256,7 @@ def score_distributions(
 
 @picture_of
 def auc_forest(data: Source, *, level: float = 0.95, **style: Unpack[Style]) -> Shown:
-    """How large is the AUC of each classifier, with its interval? A forest plot."""
+    """Forest plot of AUCs: how large is each, and how certain?"""
     return figures.auc_figure(named(data), level=level)
 
 
@@ -487,7 +487,7 @@ def reliability(
     rng: Seed = 0,
     **style: Unpack[Style],
 ) -> Shown:
-    """What proportion of the cases with a score of p is positive? A chart.
+    """Reliability diagram: what proportion of the cases with a score of p is positive?
 
     The curve is the isotonic regression of the labels on the scores (CORP), with its
     confidence band in colour. For one classifier, a grey consistency band is added:
@@ -543,7 +543,7 @@ def _scores_below(data: Tally) -> Curves:
 def calibration_maps(
     maps: Mapping[str, Map], t: Tally, *, bins: int = 12, **style: Unpack[Style]
 ) -> Shown:
-    """Which probability does each map assign to a score? A chart.
+    """Calibration maps: which probability does each assign to a score?
 
     Parameters
     ----------

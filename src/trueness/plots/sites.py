@@ -14,7 +14,7 @@ from trueness.sites.summary_curve import SummaryROC
 
 @picture
 def site_forest(across: AcrossSites, **style: Unpack[Style]) -> Shown:
-    """How good is it at each site, on average, and at the next? A forest plot.
+    """Forest plot of sites: how good is it at each, on average, and at the next?
 
     The last row is the prediction interval for a new site.
     """

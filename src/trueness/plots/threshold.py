@@ -298,7 +298,7 @@ def _thinned_places(size: int) -> Array:
 
 @picture_of
 def cost_curve(data: Source, *, level: float = 0.95, **style: Unpack[Style]) -> Shown:
-    """How low can the cost of errors be, for every weight of the two kinds? A chart.
+    """Cost curve: how low can the cost of errors be, for every weight of the two kinds?
 
     The dashed line is the better of "flag all" and "flag none".
     """
