@@ -16,6 +16,7 @@ from trueness._core.not_computed import NEAREST
 from trueness._core.synonyms import CALLS
 
 HOWTO = Path(__file__).parent / "howto"
+PHRASES = Path(__file__).parent / "search_phrases.txt"
 ENTRIES = re.compile(r"^```\{index\} (.*)$", re.M)
 
 # by the beginning of a call, where the page is not called after the room of its
@@ -54,94 +55,6 @@ PAGE_OF_CALL: Mapping[str, str] = {
     "plots": "ranking",
 }
 PAGE_OF_ROOM = {"metrics": "reports"}
-
-# what people type who do not use the words of a page; each is answered there
-PHRASES_OF_PAGES: Mapping[str, tuple[str, ...]] = {
-    "calibration": (
-        "well-calibrated model",
-        "loess calibration curve",
-    ),
-    "comparison": (
-        "compare Brier scores",
-        "compare diagnostic tests",
-        "compare predictive values",
-        "shadow deployment",
-        "difference in AUC",
-        "AUC difference",
-        "confidence interval for a difference of AUCs",
-        "comparison of predictive values",
-    ),
-    "comparison_groups": (
-        "calibration within groups",
-        "intersectional subgroups",
-        "error rate balance",
-        "statistical test for fairness",
-    ),
-    "data": ("LaTeX table",),
-    "data_messy": ("spelling of labels",),
-    "declarations": (
-        "SHA-256",
-        "hash of the data",
-        "model passport",
-    ),
-    "ensembles": (
-        "majority voting",
-        "rank averaging",
-    ),
-    "estimators": ("repeated cross-validation",),
-    "expected_labels": (
-        "accuracy before labels arrive",
-        "which cases to annotate",
-        "performance estimation without labels",
-        "performance without ground truth",
-    ),
-    "monitoring": (
-        "e-process",
-        "confidence sequence",
-        "accept or reject a model",
-    ),
-    "nogold": (
-        "EM algorithm",
-        "test accuracy without a reference standard",
-    ),
-    "nogold_judges": (
-        "adjusted classify and count",
-        "quantification",
-    ),
-    "ranking": (
-        "good AUC",
-        "AUC below 0.5",
-        "interpret the AUC",
-        "AUC less than 0.5",
-    ),
-    "ranking_planning": ("power of a test of two AUCs",),
-    "readers": (
-        "computer-aided detection",
-        "CAD",
-    ),
-    "reports": (
-        "sensitivity and specificity calculator",
-        "likelihood ratio of a diagnostic test",
-        "explain to stakeholders",
-        "plain words",
-    ),
-    "sampling": (
-        "Horvitz-Thompson",
-        "censored outcomes",
-        "eyes of a patient",
-        "multilevel data",
-        "dependent observations",
-    ),
-    "scale": (
-        "Spark AUC",
-        "binned AUC",
-    ),
-    "threshold": (
-        "approval rate",
-        "credit score cut-off",
-        "selective classification",
-    ),
-}
 
 # names and terms of the five papers that lead to their own pages
 WORDS_OF_PAPERS: Mapping[str, tuple[str, ...]] = {
@@ -202,9 +115,22 @@ def entries_of(text: str) -> list[str]:
     ]
 
 
+def phrases_of_pages() -> dict[str, list[str]]:
+    """Return the phrases of ``search_phrases.txt`` by how-to page."""
+    found: dict[str, list[str]] = {}
+    page = ""
+    for line in PHRASES.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            page = line.strip("[]")
+        elif line and not line.startswith("#"):
+            typed = (phrase.strip() for phrase in line.split(","))
+            found.setdefault(page, []).extend(filter(None, typed))
+    return found
+
+
 def phrases() -> Iterator[tuple[str, str]]:
     """Return what people type, and every name of another library, with its page."""
-    for page, typed in PHRASES_OF_PAGES.items():
+    for page, typed in phrases_of_pages().items():
         for phrase in typed:
             yield phrase, page
     for call, synonyms in (*CALLS.items(), *NEAREST.items()):
@@ -238,9 +164,8 @@ def with_search_words(docname: str, text: str) -> str:
     added = words_of_pages().get(page, []) if folder == "howto" else []
     if not added:
         return text
-    return ENTRIES.sub(
-        lambda found: f"{found[0]}, {_main_entries(added)}", text, count=1
-    )
+    title, _, body = text.partition("\n\n")
+    return f"{title}\n\n```{{index}} {_main_entries(added)}\n```\n\n{body}"
 
 
 def _main_entries(phrases: Iterable[str]) -> str:

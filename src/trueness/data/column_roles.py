@@ -626,7 +626,7 @@ def _why_no_scores(table: DataTable, used_columns: set[str | None]) -> str:
             )
         elif kind == WHOLE and column.lower() in NODE_NAMES:
             reasons.append(
-                f" Column {column!r} names leaves, which the analysis leaves takes."
+                f" Column {column!r} names leaves: use the analysis leaves."
             )
         elif kind == WHOLE and _numbers_the_rows(table, column):
             reasons.append(
