@@ -625,9 +625,7 @@ def _why_no_scores(table: DataTable, used_columns: set[str | None]) -> str:
                 "you need."
             )
         elif kind == WHOLE and column.lower() in NODE_NAMES:
-            reasons.append(
-                f" Column {column!r} names leaves: use the analysis leaves."
-            )
+            reasons.append(f" Column {column!r} names leaves: use the analysis leaves.")
         elif kind == WHOLE and _numbers_the_rows(table, column):
             reasons.append(
                 f" The numbers of column {column!r} may only identify cases."
