@@ -11,27 +11,31 @@ FOLDER = Path(__file__).parents[1] / "examples" / "no_gold"
 
 
 def table(name):
-    """Give a panel, or a mapping of panels when there is a column ``population``."""
+    """Return a panel, or panels by the column ``population`` where there is one."""
     with (FOLDER / f"{name}.csv").open() as file:
-        head, *rows = csv.reader(file)
-    several = head[0] == "population"
-    names = head[several:-1]
-    parts = {}
-    for row in rows:
-        parts.setdefault(row[0] if several else "", []).append(row[several:])
-    panels = {
-        s: trueness.Panel(
-            names,
-            np.array([r[:-1] for r in part], dtype=float),
-            unknown=[int(r[-1]) for r in part],
-        )
-        for s, part in parts.items()
+        header, *rows = csv.reader(file)
+    if header[0] != "population":
+        return panel_of_counts(header, rows)
+
+    rows_by_population = {}
+    for population, *row in rows:
+        rows_by_population.setdefault(population, []).append(row)
+    return {
+        population: panel_of_counts(header[1:], rows)
+        for population, rows in rows_by_population.items()
     }
-    return panels if several else panels[""]
 
 
-def simulate(rng, n, phi, alpha, beta):
-    """Draw truth and votes case by case."""
-    truth = rng.random(n) < phi
-    rate = np.where(truth[:, None], alpha, beta)
-    return truth, (rng.random((n, len(alpha))) < rate).astype(float)
+def panel_of_counts(header, rows):
+    """Return the panel of a table of verdicts, with counts in the last column."""
+    verdicts = np.array([row[:-1] for row in rows], dtype=float)
+    counts = [int(row[-1]) for row in rows]
+    return trueness.Panel(header[:-1], verdicts, unknown=counts)
+
+
+def simulate(rng, n, prevalence, sensitivity, false_positive_rate):
+    """Return random truths, and votes that are independent given the truth."""
+    truth = rng.random(n) < prevalence
+    rate = np.where(truth[:, None], sensitivity, false_positive_rate)
+    votes = rng.random((n, len(sensitivity))) < rate
+    return truth, votes.astype(float)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import trueness
-from cuts_by_counting import tied
+from cuts_by_counting import cases_with_ties
 from trueness import InputError, Tally, cost_curve, decision_curve
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
@@ -25,7 +25,7 @@ def test_cost_by_hand():
 def test_cost_is_the_smallest_over_all_cuts():
     rng = np.random.default_rng(3)
     for _ in range(5):
-        y, score = tied(rng, 40, levels=6)
+        y, score = cases_with_ties(rng, 40, levels=6)
         t = trueness.tally(y, score)
         cuts = trueness.sweep(t)
         curve = cost_curve(t)

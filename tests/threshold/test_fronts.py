@@ -7,21 +7,27 @@ import numpy as np
 import pytest
 
 import trueness
-from cuts_by_counting import single, tied, value_of
+from cuts_by_counting import cases_with_ties, single_cuts, value_of
 from trueness import Tally, pareto
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
 
-def all_pairs(t, names, share):
-    """The cuts that no other cut dominates, in fractions."""
-    points = [(cut, [value_of(n, s) for n in names]) for cut, (s,) in single(t, share)]
-    points = [(cut, v) for cut, v in points if None not in v]
+def undominated_cuts(tally, names, prevalence):
+    """Return the cuts that no other cut dominates, by comparing all pairs of cuts."""
+    values_by_cut = {}
+    for cut, (state,) in single_cuts(tally, prevalence):
+        values = [value_of(name, state) for name in names]
+        if None not in values:
+            values_by_cut[cut] = values
 
-    def beaten(v):
-        return any(w != v and all(map(operator.ge, w, v)) for _, w in points)
+    def is_dominated(values):
+        return any(
+            other != values and all(map(operator.ge, other, values))
+            for other in values_by_cut.values()
+        )
 
-    return [cut for cut, v in points if not beaten(v)]
+    return [cut for cut, values in values_by_cut.items() if not is_dominated(values)]
 
 
 @pytest.mark.parametrize("prevalence", [None, Fraction(3, 100)])
@@ -38,11 +44,14 @@ def all_pairs(t, names, share):
 def test_front_is_what_all_pairs_leave(names, prevalence):
     rng = np.random.default_rng(2)
     for _ in range(40):
-        y, score = tied(rng, int(rng.integers(3, 25)), levels=int(rng.integers(1, 9)))
-        t = trueness.tally(y, score)
-        share = None if prevalence is None else float(prevalence)
-        front = pareto(t, names, prevalence=share)
-        assert front.high.tolist() == all_pairs(t, names, prevalence)
+        n = int(rng.integers(3, 25))
+        label, score = cases_with_ties(rng, n, levels=int(rng.integers(1, 9)))
+        tally = trueness.tally(label, score)
+
+        as_number = None if prevalence is None else float(prevalence)
+        front = pareto(tally, names, prevalence=as_number)
+
+        assert front.high.tolist() == undominated_cuts(tally, names, prevalence)
 
 
 def test_by_hand():
@@ -59,39 +68,43 @@ def test_by_hand():
     assert frame["fp"].tolist() == [0, 1, 3]
 
 
-def test_directions_can_be_said():
+def test_directions_can_be_given():
     front = pareto(HAND, ["recall"], minimize=["flagged"])
+    by_keywords = pareto(HAND, maximize="recall", minimize="flagged")
 
     assert front.values["flagged"].tolist() == [0, 2, 4, 7]
+    assert by_keywords.high.tolist() == front.high.tolist()
 
-    same = pareto(HAND, maximize="recall", minimize="flagged")
 
-    assert same.high.tolist() == front.high.tolist()
-
-    lower = pareto(HAND, ["recall", "fpr"])  # fpr is better when lower
-
-    assert lower.directions["fpr"] == "lower"
+def test_the_direction_of_a_rate_of_errors_is_down():
+    assert pareto(HAND, ["recall", "fpr"]).directions["fpr"] == "lower"
 
 
 def test_constraints_bound_the_front():
     front = pareto(HAND, ["recall", "precision"], subject_to="flagged <= 4")
+
     assert front.confusion.tp.tolist() == [2, 3]
 
 
 def test_many_continuous_scores():
     rng = np.random.default_rng(6)
-    y = rng.random(20_000) < 0.3
-    t = trueness.tally(y, rng.normal(size=y.size) + y)
-    front = pareto(t, ["recall", "fpr"], prevalence=0.1)
-    # a cut between two positives, or just above a negative, is the only kind to stay
-    tp, fp = front.confusion.tp, front.confusion.fp
+    label = rng.random(20_000) < 0.3
+    tally = trueness.tally(label, rng.normal(size=label.size) + label)
 
-    assert (np.diff(tp) > 0).all()
-    assert (np.diff(fp) > 0).all()
+    front = pareto(tally, ["recall", "fpr"], prevalence=0.1)
+
+    # a cut between two positives, or just above a negative, is dominated
+    assert (np.diff(front.confusion.tp) > 0).all()
+    assert (np.diff(front.confusion.fp) > 0).all()
 
 
-def test_a_tally_in_which_a_metric_is_undefined_has_an_empty_front():
-    for t in (trueness.Tally([1.0], pos=[3]), trueness.Tally([1.0], neg=[3])):
-        for names in (["recall", "fpr"], ["recall", "fpr", "mcc"]):
-            assert len(trueness.pareto(t, names)) == 0
-    assert len(trueness.pareto(trueness.Tally([1.0], pos=[3]), ["recall", "f1"])) == 1
+@pytest.mark.parametrize("names", [["recall", "fpr"], ["recall", "fpr", "mcc"]])
+@pytest.mark.parametrize("lacking", ["neg", "pos"])
+def test_a_tally_in_which_a_metric_is_undefined_has_an_empty_front(names, lacking):
+    of_one_class = Tally([1.0], **{"neg": [3], "pos": [3]} | {lacking: [0]})
+
+    assert len(pareto(of_one_class, names)) == 0
+
+
+def test_positives_alone_have_a_front_of_their_metrics():
+    assert len(pareto(Tally([1.0], pos=[3]), ["recall", "f1"])) == 1

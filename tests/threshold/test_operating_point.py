@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueness
-from cuts_by_counting import best, single, tied
+from cuts_by_counting import best_choices, cases_with_ties, single_cuts
 from trueness import Estimate, Infeasible, Tally, best_threshold
 from trueness.metrics.algebra import depends_on_prevalence
 
@@ -174,7 +174,7 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
 
 def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
     rng = np.random.default_rng(12)
-    y, score = tied(rng, 500, levels=12)
+    y, score = cases_with_ties(rng, 500, levels=12)
     t = trueness.tally(y, score)
     p = best_threshold(
         t, "recall", "flagged_rate <= 0.3", "fermi-dirac", prevalence=0.1
@@ -262,7 +262,7 @@ def test_a_value_without_bound_is_best_at_every_prevalence():
 def test_gaps_below_the_tolerance_of_the_solver(method):
     """Scores 1e-12 apart are different scores; equal ones are never split."""
     t = trueness.tally([1, 0, 1, 0, 1, 0], np.array([3, 1, 2, 2, 2, 0]) * 1e-12)
-    found, top = best(single(t), "accuracy", [])
+    found, top = best_choices(single_cuts(t), "accuracy", [])
     point = best_threshold(t, "accuracy", method=method)
     assert point.score_range[1] in found
     assert point.value == float(top)
@@ -271,7 +271,7 @@ def test_gaps_below_the_tolerance_of_the_solver(method):
 def test_weights_of_the_mixed_objective():
     """Eq. (6) as printed, alpha * errors - beta * found, can choose another cut."""
     t = Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 2, 6])
-    right, _ = best(single(t), "0.7*accuracy + 0.3*recall", [])
+    right, _ = best_choices(single_cuts(t), "0.7*accuracy + 0.3*recall", [])
     wrong = best_threshold(t, "-0.7*(fp + fn) + 0.3*tp").score_range[1]
 
     assert wrong not in right
