@@ -58,6 +58,7 @@ def test_the_first_row_of_a_benchmark(path, tmp_path):
     )  # fmt: skip
 
     assert ended.returncode == 0, ended.stderr[-2000:]
+
     if ended.stdout.splitlines()[-1] == "nothing":
         pytest.skip(f"{path.stem} needs what is not on this machine")
 

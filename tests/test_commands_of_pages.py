@@ -31,14 +31,14 @@ FIRST_WATCH = "watch state.json predictions.parquet --label y --score a --metric
 def commands(page):
     """Return the commands of a page in order, without those of ``sh`` blocks."""
     text = page.read_text(encoding="utf-8")
-    found = []
+    result = []
     for fence in FENCE.finditer(text):
         if fence[1] in ("text", "bash"):
             lines = fence[2].splitlines()
-            found += [(fence.start(), line) for line in lines]
+            result += [(fence.start(), line) for line in lines]
     prose = FENCE.sub(lambda fence: " " * len(fence[0]), text)
-    found += [(inline.start(), inline[1]) for inline in INLINE.finditer(prose)]
-    in_order = [line for _, line in sorted(found, key=lambda place: place[0])]
+    result += [(inline.start(), inline[1]) for inline in INLINE.finditer(prose)]
+    in_order = [line for _, line in sorted(result, key=lambda place: place[0])]
     return [
         line
         for line in in_order

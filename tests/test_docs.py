@@ -78,6 +78,7 @@ def test_the_paper_prints_the_numbers_of_today():
         value, low, high = estimate.value, estimate.low, estimate.high
         interval = rf"{value:.3f} \((95 % interval )?{low:.3f} to {high:.3f}"
         assert re.search(interval, text), estimate
+
     assert f"p = {pair.p_value:.4f}" in text
 
 
@@ -129,6 +130,7 @@ def test_the_table_of_contents_is_complete():
         *definitions.METRIC_FAMILIES,
     }
     words = set(re.findall(r"\w+", trueness.__doc__))
+
     assert not set(trueness.__all__) - metrics - words
 
 
@@ -162,6 +164,7 @@ def test_shell_lines_of_the_pages_run(line, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "predictions.parquet")
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, shlex.split(line)[1:])
+
     assert result.exit_code == 0, result.stderr
 
 
@@ -177,6 +180,7 @@ def test_a_figure_of_the_pages_is_drawn(path, tmp_path, monkeypatch):
 
     axes.figure.savefig(tmp_path / "figure.svg")
     plt.close(axes.figure)
+
     assert (tmp_path / "figure.svg").stat().st_size > 1000
 
 
@@ -193,7 +197,9 @@ def test_the_picture_of_the_house_shows_the_imports():
         for p in Path(trueness.__file__).parent.iterdir()
         if (p / "__init__.py").exists()
     }
+
     assert set(re.findall(r">(\w+)</text>", drawn)) == rooms
+
     arrows = set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', drawn))
     # an independent count: every import between two rooms is a way along the arrows
     below = {room: {room} for room in rooms}
@@ -204,10 +210,12 @@ def test_the_picture_of_the_house_shows_the_imports():
     for path in Path(trueness.__file__).parent.glob("*/**/*.py"):
         room = path.relative_to(Path(trueness.__file__).parent).parts[0]
         text = path.read_text(encoding="utf-8")
-        found = re.findall(r"^\s*(?:from|import) trueness\.(\w+)", text, re.MULTILINE)
-        found += re.findall(r"^\s*from trueness import (\w+)", text, re.MULTILINE)
-        imported |= {(room, other) for other in found if other in rooms - {room}}
+        result = re.findall(r"^\s*(?:from|import) trueness\.(\w+)", text, re.MULTILINE)
+        result += re.findall(r"^\s*from trueness import (\w+)", text, re.MULTILINE)
+        imported |= {(room, other) for other in result if other in rooms - {room}}
+
     assert arrows <= imported
+
     for a, b in imported:
         assert b in below[a]
         assert a not in below[b], f"a circle: {a} and {b}"
@@ -216,7 +224,9 @@ def test_the_picture_of_the_house_shows_the_imports():
 def test_the_flows_walk_through_modules_that_are_there():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(trueness[\w/]*(?:\.py|/))`", text))
+
     assert len(named) > 15
+
     for name in named:
         assert (ROOT / "src" / name).exists(), name
 
@@ -229,7 +239,9 @@ PLAIN = {"data", "estimators", "gpu", "reports", "app"}
 
 def test_every_room_has_pages_under_its_word():
     rooms = {p.parent.name for p in (ROOT / "src" / "trueness").glob("*/__init__.py")}
+
     assert rooms > SILENT | PLAIN
+
     house = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     table = "".join(re.findall(r"^\|.*\|$", house, re.MULTILINE))
     for room in rooms:
@@ -243,7 +255,9 @@ def test_every_room_has_pages_under_its_word():
 
 def test_formulas_need_no_network():
     settings = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+
     assert "mathjax" not in settings
+
     convert = pytest.importorskip("latex2mathml.converter").convert
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

@@ -330,11 +330,12 @@ WRONG = [
 def test_every_form_of_data_gives_the_same_answer(asked, given):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = ASKED[asked](*GIVEN[given])
+        result = ASKED[asked](*GIVEN[given])
         # scores of fewer digits, or fewer labels, are other data
         other = given in ("floats", "some unlabelled")
         expected = ASKED[asked](trueness.tally(*GIVEN[given]) if other else t)
-    assert found == expected
+
+    assert result == expected
 
 
 def ask(call):
@@ -351,9 +352,11 @@ def test_a_first_call_answers(call):
 @pytest.mark.parametrize(("call", "teaches"), WRONG, ids=[c for c, _ in WRONG])
 def test_a_wrong_call_is_taught(call, teaches):
     kinds = (InputError, NotEnoughCases, AttributeError)
-    with pytest.raises(kinds, match=teaches) as found:
+
+    with pytest.raises(kinds, match=teaches) as result:
         ask(call)
-    text = str(found.value)
+    text = str(result.value)
+
     assert len(text) < 500
     assert "object has no attribute" not in text
 
@@ -372,6 +375,7 @@ def test_a_count_at_a_threshold_is_a_plain_number():
         false_negatives,
         true_negatives,
     )
+
     one_of_many = trueness.sweep(t)[3]
     typed = trueness.Confusion(np.int64(1), 2, 3, 4)
     for table in (counted, one_of_many, typed):
@@ -386,7 +390,9 @@ def test_weighted_counts_at_a_threshold_are_decimals():
 
 def test_a_metric_without_cases_is_not_a_number():
     none = trueness.confusion(y, s, 2)
+
     assert none.tp == none.fp == 0
+
     own = trueness.records.Metric("hits", lambda c: c.tp / (c.tp + c.fp))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -397,22 +403,31 @@ def test_a_metric_without_cases_is_not_a_number():
 
 def test_words_of_others_mean_what_ours_do():
     part = trueness.partial_auc(y, s, fpr=(0, 0.1), corrected=True)
+
     assert trueness.partial_auc(y, s, max_fpr=0.1, corrected=True) == part
+
     coarse = trueness.tally(y, s, at_most=20)
     part = trueness.partial_auc(coarse, fpr=(0, 0.1))
+
     assert trueness.partial_auc(coarse, max_fpr=0.1) == part
+
     table = trueness.compare_auc(y, np.column_stack([s, b]))
     for several in ([s, b], (df["p"], pf["q"]), [s.tolist(), b.tolist()]):
         assert trueness.compare_auc(y, several) == table
+
     assert trueness.panel(y, [s, b]) == trueness.panel(y, np.column_stack([s, b]))
+
     at = trueness.best_threshold(y, s, maximize="f_beta(2)", subject_to="recall >= 0.9")
-    found = trueness.best_threshold(y, s, maximize="f2", subject_to="recall >= 90 %")
-    assert found == at
+    point = trueness.best_threshold(y, s, maximize="f2", subject_to="recall >= 90 %")
+
+    assert point == at
+
     for share in ("99.9", "0.7", "57", "12.5"):
         bound = trueness.constraint(f"recall >= {share}%").bound
         assert bound == float(f"{share}e-2")
     counts = trueness.constraint("tp >= 90% * positives")
     c = trueness.sweep(t)
+
     assert (counts(c) == (c.tp >= 0.9 * y.sum())).all()
 
 
@@ -453,5 +468,6 @@ def test_a_report_says_which_columns_it_took_and_names_the_score(tmp_path):
     trueness.report(pd.DataFrame({"y": y, "risk": s}), path)
 
     page = path.read_text(encoding="utf-8")
+
     assert "Using label &#39;y&#39; and score &#39;risk&#39;" in page
     assert "AUC of risk" in page

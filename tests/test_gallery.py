@@ -30,6 +30,7 @@ def test_every_line_draws(line, variables):
     ax = gallery.draw(line, variables)
 
     assert isinstance(ax, Axes)
+
     ax.figure.canvas.draw()
     pyplot.close("all")
 

@@ -63,20 +63,20 @@ def imports(module):
     path = MODULES[module]
     parts = module.split(".")
     package = parts if path.name == "__init__.py" else parts[:-1]
-    found = set()
+    result = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) + 1 - node.level] if node.level else []
             base = ".".join([*base, *(node.module or "").split(".")]).strip(".")
             inner = {f"{base}.{a.name}" for a in node.names} & MODULES.keys()
-            found |= inner
-            found |= {base} if len(inner) < len(node.names) else set()
+            result |= inner
+            result |= {base} if len(inner) < len(node.names) else set()
         elif isinstance(node, ast.Import):
-            found |= {a.name for a in node.names}
+            result |= {a.name for a in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             inside = f"trueness.{node.value}" if "." in node.value else node.value
-            found |= {node.value, inside} if node.value != "trueness" else set()
-    return found & MODULES.keys() - {module}
+            result |= {node.value, inside} if node.value != "trueness" else set()
+    return result & MODULES.keys() - {module}
 
 
 GRAPH = {module: imports(module) for module in MODULES}
@@ -89,7 +89,9 @@ def room(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_point_down(module):
     name = room(module)
+
     assert name in LEVEL, f"give {name} a place in ROOMS"
+
     # the package itself has names only: a command types what its users type
     for other in {room(m) for m in GRAPH[module] - {"trueness"}} - {name}:
         assert LEVEL[other] < LEVEL[name], f"{module} imports from {other}"
@@ -118,7 +120,9 @@ def test_handlers_are_above_who_asks_for_them():
                 assert above or module == "trueness"
             # a command is loaded by its name; nothing else is but here
             assert "import_module" not in name or module in LOADERS
+
     assert asked == set(home)
+
     for function, module in home.items():
         assert callable(getattr(importlib.import_module(module), function))
 
@@ -133,6 +137,7 @@ def run(code):
 
 def test_import_loads_a_list_of_names_and_nothing_else():
     loaded = run("import trueness, sys; print(*sys.modules)").split()
+
     assert {m for m in loaded if m.startswith("trueness")} == {
         "trueness",
         "trueness._core",
@@ -156,6 +161,7 @@ def test_arrays_need_numpy_and_scipy_only():
         "t = trueness.tally(numpy.array([0, 1, 1]), [0.1, 0.2, 0.3])\n"
         "print(trueness.auc(t).value)"
     )
+
     assert float(run(code)) == 1.0
 
 
@@ -164,6 +170,7 @@ def test_public_names_exist_and_no_module_hides_one():
         assert getattr(trueness, name).__doc__ or name.isupper()
     modules = {room(m) for m in MODULES}
     functions = {n for n in trueness.__all__ if callable(getattr(trueness, n))}
+
     assert not modules & functions
 
 

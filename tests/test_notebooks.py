@@ -24,6 +24,7 @@ def sources(book):
 def test_every_page_has_a_notebook(folder):
     kept = sorted((notebooks.HERE / folder / "notebooks").glob("*.ipynb"))
     pages = [p for p in notebooks.PAGES if p.parent.name == folder]
+
     assert kept == [notebooks.file_of(p) for p in pages]
     assert len(kept) >= 5
 
@@ -33,6 +34,7 @@ def test_a_notebook_is_its_page(page):
     """Type python docs/notebooks.py when this fails."""
     kept = nbformat.read(notebooks.file_of(page), as_version=4)
     nbformat.validate(kept)
+
     assert sources(kept) == sources(notebooks.notebook(page))
     assert all(c.get("outputs") for c in kept.cells if c.metadata.get("want"))
 
@@ -41,8 +43,10 @@ def test_a_notebook_is_its_page(page):
 @pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
 def test_a_notebook_runs_and_shows_what_the_page_says(page, tmp_path):
     book = notebooks.run(notebooks.notebook(page), tmp_path)
-    wanted = [c for c in book.cells if c.metadata.get("want")]
-    assert wanted
-    for cell in wanted:
+    expected = [c for c in book.cells if c.metadata.get("want")]
+
+    assert expected
+
+    for cell in expected:
         said, seen = f"{cell.metadata.want}\n", f"{notebooks.shown(cell)}\n"
         assert doctest.OutputChecker().check_output(said, seen, LIKE), (said, seen)

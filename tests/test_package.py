@@ -46,6 +46,7 @@ def test_the_sdist_holds_every_file(built):
     with tarfile.open(built[0]) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     left_out = {name for name in tracked() if not name.startswith(".git")} - held
+
     assert not left_out
 
 
@@ -54,9 +55,12 @@ def test_the_wheel_holds_every_module_and_the_samples(built):
         held = set(archive.namelist())
     modules = {name.removeprefix("src/") for name in tracked("src")}
     samples = {f"trueness/sample_data/{n}" for n in ("west_nile.csv.gz", "no_gold")}
+
     assert not modules - held
+
     for sample in samples:
         assert any(name.startswith(sample) for name in held)
+
     assert not {n for n in held if n.startswith(("tests/", "docs/", "examples/"))}
 
 
@@ -89,15 +93,19 @@ def run(*command, **keywords):
 
 def test_a_bare_install_answers(bare):
     done = run(bare / "trueness", "--version")
+
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"trueness {trueness.__version__}\n"
+
     code = "import trueness as t; print(t.auc(t.tally([0, 1, 1], [1, 2, 3])).value)"
+
     assert run(bare / "python", "-c", code).stdout == "1.0\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["demo"], ["report", "x.csv"]])
 def test_the_bare_command_line_says_what_to_install(bare, words):
     done = run(bare / "trueness", *words)
+
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
@@ -120,7 +128,9 @@ MISSING = {
 @pytest.mark.parametrize("code", MISSING)
 def test_every_missing_extra_is_one_sentence(bare, code):
     library, extra = MISSING[code]
+
     assert extra in PROJECT["optional-dependencies"]
+
     script = (
         "import trueness as t, warnings\n"
         "warnings.simplefilter('ignore')\n"
@@ -131,6 +141,7 @@ def test_every_missing_extra_is_one_sentence(bare, code):
         "except ImportError as error:\n    print(error)"
     )
     done = run(bare / "python", "-c", script)
+
     assert done.stdout == (
         f"This needs {library}, which is not installed. "
         f'Type: pip install "trueness[{extra}]".\n'

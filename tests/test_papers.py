@@ -51,5 +51,6 @@ def test_a_correction_of_an_equal_value_is_an_error():
     same = items.Item(
         "Eq. 1", "", "1 + 1", printed="2", verdict=items.CORRECTED, reason="none"
     )
+
     with pytest.raises(items.MismatchError):
         items.check(same, {})

@@ -33,6 +33,7 @@ def test_a_rule_is_taken_wherever_a_threshold_is(name):
     call = THRESHOLDS[name]
     chosen = trueness.best_threshold(T)
     by_number = call(chosen.threshold)
+
     assert call(chosen.rule) == by_number
     assert call(chosen) == by_number
 

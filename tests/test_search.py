@@ -446,14 +446,17 @@ def test_a_phrase_leads_to_its_page_first(browser, tmp_path):
     site.goto((tmp_path / "search.html").as_uri())
     site.wait_for_function("typeof Search === 'object' && Search._index")
 
-    found = {phrase: site.evaluate(FIND, phrase)[:1] for phrase in FIRST_PAGES}
+    result = {phrase: site.evaluate(FIND, phrase)[:1] for phrase in FIRST_PAGES}
     site.goto((tmp_path / "search.html").as_uri() + "?q=gpt+as+a+judge")
     shown = site.locator("#search-results li a").first.get_attribute("href")
 
     site.close()
+
     assert shown.startswith("howto/nogold_judges.html")
-    wanted = {phrase: [page_of(page)] for phrase, page in FIRST_PAGES.items()}
-    assert found == wanted
+
+    expected = {phrase: [page_of(page)] for phrase, page in FIRST_PAGES.items()}
+
+    assert result == expected
 
 
 def test_a_phrase_leads_to_one_page():

@@ -32,4 +32,5 @@ def test_answers_are_of_the_types_that_are_promised(monkeypatch):
 
     monkeypatch.setattr(typing, "assert_type", check)
     runpy.run_path(str(CALLS))
+
     assert len(seen) >= 80

@@ -56,49 +56,52 @@ def retired_in(text, where):
     """Give a line for each retired word of a text, with what to write instead."""
     text = " ".join(text.split())
     return [
-        f"{where}: {better!r} instead of {found[0]!r}"
+        f"{where}: {better!r} instead of {result[0]!r}"
         for word, better in RETIRED.items()
-        for found in re.finditer(rf"\b(?:{word})", text)
+        for result in re.finditer(rf"\b(?:{word})", text)
     ]
 
 
 def test_messages_use_no_retired_words():
-    found = [
+    result = [
         line
         for path in MODULES
         for text in shown_strings(ast.parse(path.read_text(encoding="utf-8")))
         for line in retired_in(text, name_of(path))
     ]
-    assert found == []
+
+    assert result == []
 
 
 def test_numbers_are_written_in_one_place():
     # p_is, percent and level_text of _core.numbers write them, so that no sentence
     # says "p = 1e-30" or "95%" where another says "p < 0.0001" or "95 %"
     by_hand = re.compile(r"\bp = \{[^}:]*:\.|\(p = .$|%\}|\}%|\blevel:\.?\d?g\} ?%")
-    found = [
+    result = [
         f"{name_of(path)}: {line.strip()}"
         for path in MODULES
         if path.name != "numbers.py"
         for line in path.read_text(encoding="utf-8").splitlines()
         if by_hand.search(line)
     ]
-    assert found == []
+
+    assert result == []
 
 
 def test_pages_and_templates_use_no_retired_words():
-    found = []
+    result = []
     for path in TEXTS:
         text = path.read_text(encoding="utf-8")
         # code is not prose: fences, names in backquotes, expressions of templates
         code = r"```.*?```|`[^`\n]*`|\{\{.*?\}\}|\{%.*?%\}"
         text = re.sub(code, "", text, flags=re.DOTALL)
-        found += retired_in(text, name_of(path))
-    assert found == []
+        result += retired_in(text, name_of(path))
+
+    assert result == []
 
 
 def test_the_reference_uses_no_retired_words():
-    found = []
+    result = []
     public = {name: getattr(trueness, name) for name in trueness.__all__}
     for room in (trueness.plots, trueness.reports, trueness.estimators):
         public |= {
@@ -109,8 +112,9 @@ def test_the_reference_uses_no_retired_words():
             continue
         methods = vars(value).values() if inspect.isclass(value) else ()
         for one in (value, *methods):
-            found += retired_in(inspect.getdoc(one) or "", name)
-    assert found == []
+            result += retired_in(inspect.getdoc(one) or "", name)
+
+    assert result == []
 
 
 def test_a_retired_word_would_be_found():

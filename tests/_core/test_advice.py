@@ -204,8 +204,8 @@ def room(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_message_holds_code(path):
-    found = [m for m in messages(path) if PYTHON.search(m) and room(path) != "cli"]
-    assert [m for m in found if not m.startswith("trueness. is a module")] == []
+    result = [m for m in messages(path) if PYTHON.search(m) and room(path) != "cli"]
+    assert [m for m in result if not m.startswith("trueness. is a module")] == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
@@ -258,6 +258,7 @@ def test_no_module_edits_the_text_of_an_error(path):
     if str(path.relative_to(SOURCE)) in FOREIGN | HIDES_PATHS:
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
+
     assert [*edits_of_errors(tree)] == []
 
 
@@ -266,4 +267,5 @@ def test_an_edit_of_an_error_would_be_seen():
         "try:\n    f()\nexcept InputError as err:\n"
         "    say(str(err).replace('a', 'b'))\n    say(f'Sorry: {err}')\n"
     )
+
     assert [*edits_of_errors(tree)] == [4, 5]

@@ -20,11 +20,17 @@ from trueness._core.binomial import (
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 15, 16, 17, 40])
 @pytest.mark.parametrize("p", [0.0, 1e-12, 0.1, 0.5, 0.75, 1 - 1e-12, 1.0])
 def test_pmf_is_the_exact_fraction(n, p):
-    q = Fraction(p)
-    exact = [float(comb(n, y) * q**y * (1 - q) ** (n - y)) for y in range(n + 1)]
-    np.testing.assert_allclose(
-        binomial_pmf(np.arange(n + 1), n, p), exact, rtol=1e-12, atol=1e-300
-    )
+    exact_p = Fraction(p)
+    exact = [
+        float(
+            comb(n, successes) * exact_p**successes * (1 - exact_p) ** (n - successes)
+        )
+        for successes in range(n + 1)
+    ]
+
+    pmf = binomial_pmf(np.arange(n + 1), n, p)
+
+    np.testing.assert_allclose(pmf, exact, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("n", [1000, 10**6])
@@ -52,9 +58,12 @@ def test_counts_outside_have_no_mass():
 @pytest.mark.parametrize("n", [0, 1, 10, 1000, 10**5])
 @pytest.mark.parametrize("p", [0.0, 1e-9, 1e-4, 0.2, 0.5, 0.97, 1.0])
 def test_bulk_leaves_out_less_than_it_says(n, p):
-    low, high = (int(end[0]) for end in bulk(n, np.array([p])))
-    outside = stats.binom.cdf(low - 1, n, p) + stats.binom.sf(high, n, p)
-    assert outside <= LEFT_OUT
+    low, high = bulk(n, np.array([p]))
+
+    below = stats.binom.cdf(low[0] - 1, n, p)
+    above = stats.binom.sf(high[0], n, p)
+
+    assert below + above <= LEFT_OUT
 
 
 def test_at_least_is_scipys_survival_function():

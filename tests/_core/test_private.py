@@ -19,10 +19,10 @@ def private_reads(text):
         if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     }
     reads = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
-    found = {n.attr for n in reads if n.attr[0] == "_" and n.attr[:2] != "__"}
+    result = {n.attr for n in reads if n.attr[0] == "_" and n.attr[:2] != "__"}
     standard_library = {"_asdict", "_replace", "_fields", "_make", "_repr_html_"}
     standard_library |= {"_exit", "_run_exitfuncs"}  # of os and atexit
-    return found - own - standard_library
+    return result - own - standard_library
 
 
 def _on(node, *names):
@@ -40,13 +40,13 @@ def test_a_private_read_is_seen():
 
 
 def test_no_module_reads_private_fields_of_another():
-    found = {
+    result = {
         str(path.relative_to(SOURCE)): names
         for path in sorted(SOURCE.rglob("*.py"))
         if (names := private_reads(path.read_text()))
     }
 
-    assert not found, found
+    assert not result, result
 
 
 def private_imports(text):
@@ -68,10 +68,10 @@ def test_no_module_imports_private_names_of_another():
     assert not private_imports("from trueness._core.checks import cases as _cases")
     assert not private_imports("from trueness.cli import _app")
 
-    found = {
+    result = {
         str(path.relative_to(SOURCE)): names
         for path in sorted(SOURCE.rglob("*.py"))
         if (names := private_imports(path.read_text()))
     }
 
-    assert not found, found
+    assert not result, result

@@ -45,6 +45,7 @@ def test_a_pass_within_a_pass_shares_the_display(terminal):
 
 def test_an_error_takes_the_bar_away(terminal):
     screen = terminal()
+
     with pytest.raises(KeyboardInterrupt), progress("Outer"), progress("Inner"):
         raise KeyboardInterrupt
     assert screen.readouterr().err.count("\x1b[?25h") == 1
@@ -55,6 +56,7 @@ def test_what_is_quick_shows_nothing(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with progress("Quick", 1) as went_by:
         went_by(1)
+
     assert "Quick" not in capsys.readouterr().err
 
 
@@ -73,8 +75,8 @@ def test_nothing_is_shown_elsewhere(terminal, monkeypatch):
 
 def test_bootstrap_and_posterior_say_how_far_they_are(terminal):
     screen = terminal()
-    t = trueness.Tally([3, 2, 1], pos=[9, 5, 1], neg=[1, 5, 9])
-    trueness.validate_threshold(t, replicates=50, rng=0)
+    tally = trueness.Tally([3, 2, 1], pos=[9, 5, 1], neg=[1, 5, 9])
+    trueness.validate_threshold(tally, replicates=50, rng=0)
 
     assert "of 50 samples" in screen.readouterr().err
 

@@ -29,15 +29,19 @@ def test_an_estimate_reads_like_a_sentence():
 def test_json_has_no_infinity():
     e = Estimate(math.nan, -math.inf, math.inf)
     text = json.dumps(e.to_dict(), allow_nan=False)
+
     assert json.loads(text)["low"] == "-inf"
     assert json.loads(text)["value"] is None
 
 
 def test_arrays_become_columns():
     c = trueness.sweep(trueness.tally([1, 0], [2, 1]))
+
     assert c.to_frame("dict")["tp"] == [0, 1, 1]
     assert json.loads(json.dumps(c.to_dict()))["fp"] == [0, 0, 1]
+
     lines = "Confusion\n  tp: 1\n  fp: 2\n  fn: 3\n  tn: 4"
+
     assert repr(Confusion(1, 2, 3, 4)) == lines
 
 
@@ -58,8 +62,8 @@ def test_values_in_one_line(value, text):
 
 
 def test_a_curve_shows_itself_and_parts_stand_one_a_line():
-    t = trueness.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
-    shown = trueness.roc(t)._repr_html_()
+    tally = trueness.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
+    shown = trueness.roc(tally)._repr_html_()
 
     assert 'alt="true positive rate (recall) against false positive rate"' in shown
     assert "<svg" not in shown  # Jupyter takes those out of notebooks that it distrusts
@@ -145,14 +149,14 @@ def test_tables_hold_numbers():
 
 
 def test_records_are_equal_by_their_fields():
-    t = Tally([3, 2, 1], pos=[2, 1, 0], neg=[0, 1, 2])
+    tally = Tally([3, 2, 1], pos=[2, 1, 0], neg=[0, 1, 2])
     for ask in (trueness.roc, trueness.cost_curve, trueness.best_threshold):
-        found = ask(t)
-        assert found == ask(t)
-        assert hash(found) == hash(ask(t))
-        assert found == copy.deepcopy(found) == pickle.loads(pickle.dumps(found))  # noqa: S301
-        assert found != ask(Tally([3, 2, 1], pos=[2, 2, 0], neg=[0, 1, 2]))
-        assert found != 3
+        result = ask(tally)
+        assert result == ask(tally)
+        assert hash(result) == hash(ask(tally))
+        assert result == copy.deepcopy(result) == pickle.loads(pickle.dumps(result))  # noqa: S301
+        assert result != ask(Tally([3, 2, 1], pos=[2, 2, 0], neg=[0, 1, 2]))
+        assert result != 3
 
     pair = trueness.records.Pair(
         "a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2

@@ -23,19 +23,20 @@ small = st.integers(0, 12)
 
 @given(st.lists(st.tuples(small, st.integers(1, 12)), min_size=1, max_size=30))
 def test_the_largest_of_many_quotients(pairs):
-    q, found, last, searches = largest_quotient(
-        lambda q: max(pairs, key=lambda p: p[0] - q * p[1]),
-        lambda p: Fraction(*p),
-    )
+    def best_at(quotient):
+        return max(pairs, key=lambda pair: pair[0] - quotient * pair[1])
 
-    assert q == Fraction(*found) == Fraction(*last)
-    assert q == max(Fraction(*p) for p in pairs)
+    largest, best, last, searches = largest_quotient(best_at, lambda p: Fraction(*p))
+
+    assert largest == Fraction(*best) == Fraction(*last)
+    assert largest == max(Fraction(*pair) for pair in pairs)
     assert searches <= len(pairs) + 1
 
 
 def test_no_quotient_where_nothing_is_allowed():
-    q, found, _, searches = largest_quotient(lambda q: None, lambda p: None)
-    assert (q, found, searches) == (0, None, 1)
+    largest, best, _, searches = largest_quotient(lambda q: None, lambda p: None)
+
+    assert (largest, best, searches) == (0, None, 1)
 
 
 @given(st.lists(st.tuples(small, small), min_size=1, max_size=12))
@@ -44,35 +45,38 @@ def test_no_point_of_a_path_is_above_its_hull(steps):
     if not (up + right).any():
         return
 
-    x, y = (np.append(0, np.cumsum(s)) for s in (right, up))
-    at = concave_corners(up, right)
+    corners = concave_corners(up, right)
 
-    assert at[0] == 0
-    assert (x[at[-1]], y[at[-1]]) == (x[-1], y[-1])
-
-    for a, b in pairwise(at):
+    x = np.append(0, np.cumsum(right))
+    y = np.append(0, np.cumsum(up))
+    last = corners[-1]
+    assert corners[0] == 0
+    assert (x[last], y[last]) == (x[-1], y[-1])
+    for start, end in pairwise(corners):
         # whole numbers: the cross product of the chord and any point
-        above = (x[b] - x[a]) * (y - y[a]) - (y[b] - y[a]) * (x - x[a])
-        assert (above <= 0).all()
+        rise = (x[end] - x[start]) * (y - y[start])
+        run = (y[end] - y[start]) * (x - x[start])
+        assert (rise <= run).all()
 
 
-@pytest.mark.parametrize(("y", "n"), [(0, 5), (1, 5), (3, 7), (7, 7)])
-def test_exact_ends_have_the_tail(y, n):
+@pytest.mark.parametrize(("successes", "n"), [(0, 5), (1, 5), (3, 7), (7, 7)])
+def test_exact_ends_have_the_tail(successes, n):
     def tail(p, counts):
         return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in counts)
 
-    low, high = (exact_end(y, n, 0.05, low=side) for side in (True, False))
-    if y:
-        root = brentq(lambda p: tail(p, range(y, n + 1)) - 0.05, 0, 1)
-        assert low == pytest.approx(root)
-    else:
-        assert low == 0
+    low = exact_end(successes, n, 0.05, low=True)
+    high = exact_end(successes, n, 0.05, low=False)
 
-    if y < n:
-        root = brentq(lambda p: tail(p, range(y + 1)) - 0.05, 0, 1)
-        assert high == pytest.approx(root)
-    else:
-        assert high == 1
+    # with no success, or only successes, there is no tail on that side
+    expected_low = 0.0
+    if successes:
+        at_least = range(successes, n + 1)
+        expected_low = brentq(lambda p: tail(p, at_least) - 0.05, 0, 1)
+    expected_high = 1.0
+    if successes < n:
+        at_most = range(successes + 1)
+        expected_high = brentq(lambda p: tail(p, at_most) - 0.05, 0, 1)
+    assert (low, high) == pytest.approx((expected_low, expected_high))
 
 
 def test_divergence_of_a_coin_that_always_falls_alike():

@@ -40,26 +40,33 @@ def sample(n=300, seed=0):
 
 
 @pytest.mark.parametrize(
-    "design", ["plain", "clusters", "both"], ids=["plain", "clusters", "and weights"]
+    ("design", "arguments"),
+    [("plain", ()), ("clusters", ("cluster",)), ("both", ("cluster", "weight"))],
 )
-def test_errors_are_those_of_the_survey_package(design):
+def test_errors_are_those_of_the_survey_package(design, arguments):
     """R: svymean and svyglm; the script is tests/reference/calibration_survey.R."""
-    i = np.arange(1, 121)
-    y, p = ((i * 5) % 7 < 3).astype(int), (1 + (i * 13) % 37) / 39
-    how = {"cluster": (i * 7) % 23, "weight": 1 + (i * 11) % 5}
-    how = {"plain": {}, "clusters": {"cluster": how["cluster"]}, "both": how}[design]
-    line = trueness.calibration_line(y, p, **how)
-    found = {
-        "brier": trueness.brier(y, p, **how),
-        "log_loss": trueness.log_loss(y, p, **how),
+    case = np.arange(1, 121)
+    label = (case * 5 % 7 < 3).astype(int)
+    probability = (1 + case * 13 % 37) / 39
+    columns = {"cluster": case * 7 % 23, "weight": 1 + case * 11 % 5}
+    tally = trueness.tally(
+        label, probability, **{name: columns[name] for name in arguments}
+    )
+
+    line = trueness.calibration_line(tally)
+    estimates = {
+        "brier": trueness.brier(tally),
+        "log_loss": trueness.log_loss(tally),
         "slope": line.slope,
         "intercept": line.intercept,
     }
-    for name, e in found.items():
-        value, sd = SURVEY[design][name]
-        assert e.value == pytest.approx(value, rel=1e-8)
-        # of unequal units the variance is the jackknife's, R's is linearised
-        assert e.se == pytest.approx(sd, rel=1e-8 if design == "plain" else 0.02)
+
+    # of unequal units the variance is the jackknife's, R's is linearised
+    tolerance = 1e-8 if design == "plain" else 0.02
+    for name, estimate in estimates.items():
+        value, standard_error = SURVEY[design][name]
+        assert estimate.value == pytest.approx(value, rel=1e-8)
+        assert estimate.se == pytest.approx(standard_error, rel=tolerance)
 
 
 def test_the_law_of_the_squares_is_exact_for_equal_bins():
@@ -89,8 +96,8 @@ def test_the_law_of_the_squares_is_exact_for_equal_bins():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_test_of_squares_agrees_with_their_interval(seed):
-    y, p, _ = sample(200, seed)
-    forecasts = Forecasts(trueness.tally(y, p ** (1 + seed / 10)), "test")
+    labels, p, _ = sample(200, seed)
+    forecasts = Forecasts(trueness.tally(labels, p ** (1 + seed / 10)), "test")
     residuals = residuals_from_scores(forecasts, equal_mass_bins(forecasts.cases, 8))
 
     low, _ = residuals.square_interval(0.95)
@@ -111,7 +118,9 @@ def test_scores_are_those_of_a_cohort_with_that_prevalence(analysis):
     score = analysis(SAMPLE, **USE)
 
     of_cohort = analysis(COHORT)
+
     assert score.value == pytest.approx(of_cohort.value, rel=1e-12)
+
     for part in ("mcb", "dsc", "unc"):
         value = getattr(score, part).value
         assert value == pytest.approx(getattr(of_cohort, part).value, rel=1e-12)
@@ -137,6 +146,7 @@ def test_the_diagram_is_that_of_a_cohort_with_that_prevalence():
     curve = trueness.reliability(SAMPLE, **USE)
 
     of_cohort = trueness.reliability(COHORT)
+
     assert curve.probability == pytest.approx(of_cohort.probability)
 
 
@@ -147,8 +157,10 @@ def test_brier_at_a_known_prevalence_by_hand():
     assert score.value == pytest.approx(0.1 * 0.29 / 2 + 0.9 * 0.89 / 2)
     # it is known
     assert score.unc.low == score.unc.high == pytest.approx(0.09)
+
     # each class varies by itself: .1^2 .105^2 / 9 + .9^2 .195^2 / 9
     standard_error = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
+
     assert score.se == pytest.approx(standard_error)
 
 
@@ -157,6 +169,7 @@ def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():
     moved = trueness.calibrate(SAMPLE, method="platt", **USE)
     at = np.array([0.1, 0.3, 0.9])
     shift = logit(0.1) - logit(0.4)
+
     assert moved(at) == pytest.approx(expit(logit(fitted(at)) + shift))
 
 
@@ -172,6 +185,7 @@ def test_tests_that_draw_labels_refuse_weights_and_clusters():
 
 def test_parts_wait_until_they_are_asked_for():
     b = trueness.brier(SAMPLE)
+
     assert "parts" not in vars(b)
     assert b.value == pytest.approx(b.mcb.value - b.dsc.value + b.unc.value)
     assert {"mcb", "dsc", "unc", "skill"} <= set(b.to_dict())

@@ -21,6 +21,7 @@ def test_calibration_error_by_hand():
 
     noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
     mean_square = (0.01 + 0.04 + 0.01 - noise) / 3
+
     assert error.bins == 3
     assert error.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
     assert error.rms.value == pytest.approx(math.sqrt(max(0, mean_square)))
@@ -35,6 +36,7 @@ def test_the_error_by_chance_by_hand():
     # E|N(0, s)| = s sqrt(2 / pi)
     deviations = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
     by_chance = math.sqrt(2 / math.pi) * sum(deviations) / 3
+
     assert error.expected_by_chance == pytest.approx(by_chance)
     assert f"{error.expected_by_chance:.3g}" in error.notes[0]
 
@@ -43,71 +45,107 @@ def test_smooth_error_is_that_of_its_authors():
     for case in SMOOTH["cases"]:
         rng = np.random.default_rng(case["seed"])
         p = np.round(rng.random(case["n"]), 3)
-        y = (rng.random(case["n"]) < p ** case["power"]).astype(int)
-        t = trueness.tally(y, p)
-        ours = trueness.calibration_error(t).smooth.value
+        labels = (rng.random(case["n"]) < p ** case["power"]).astype(int)
+        tally = trueness.tally(labels, p)
+        ours = trueness.calibration_error(tally).smooth.value
         assert ours == pytest.approx(case["smooth"], rel=0.02)
 
 
-def brute_loess(x, y, at, span):
-    """One weighted parabola at a time, on single cases."""
-    q = int(np.floor(span * x.size + 1e-5))
-    out = []
-    for point in at:
+def brute_loess(x, y, points, span):
+    """Return the fits of one weighted parabola at a time, on single cases."""
+    neighbours = int(np.floor(span * x.size + 1e-5))
+    fits = []
+    for point in points:
         distance = np.abs(x - point)
-        width = np.sort(distance)[q - 1]
+        width = np.sort(distance)[neighbours - 1]
+        # Cleveland's tricube weight
         weight = np.clip(1 - (distance / width) ** 3, 0, None) ** 3
-        fit = np.polynomial.polynomial.polyfit(x - point, y, 2, w=np.sqrt(weight))
-        out.append(fit[0])
+        # polyfit squares its weights
+        coefficients = np.polynomial.polynomial.polyfit(
+            x - point, y, 2, w=np.sqrt(weight)
+        )
+        fits.append(coefficients[0])
 
-    return np.array(out)
+    return np.array(fits)
 
 
 @pytest.mark.parametrize("span", [0.4, 0.75, 1.0])
 def test_index_of_labels_one_by_one(rng, span):
-    p = rng.random(150)
-    y = rng.random(150) < p**2
-    found = trueness.calibration_index(y, p, positive=True, span=span)
-    x = np.sort(p)
-    away = np.abs(brute_loess(x, y[np.argsort(p)].astype(float), x, span) - x)
+    probability = rng.random(150)
+    label = rng.random(150) < probability**2
 
-    assert found.ici.value == pytest.approx(away.mean(), abs=1e-8)
-    assert found.e50.value == pytest.approx(np.median(away), abs=1e-8)
-    assert found.e90.value == pytest.approx(np.quantile(away, 0.9), abs=1e-8)
-    assert found.largest.value == pytest.approx(away.max(), abs=1e-8)
-    assert found.ici.low > 0  # 1/12 + ... : p^2 is far from p
+    index = trueness.calibration_index(label, probability, positive=True, span=span)
+
+    order = np.argsort(probability)
+    ordered = probability[order]
+    smooth = brute_loess(ordered, label[order].astype(float), ordered, span)
+    distance = np.abs(smooth - ordered)
+    assert index.ici.value == pytest.approx(distance.mean(), abs=1e-8)
+    assert index.e50.value == pytest.approx(np.median(distance), abs=1e-8)
+    assert index.e90.value == pytest.approx(np.quantile(distance, 0.9), abs=1e-8)
+    assert index.largest.value == pytest.approx(distance.max(), abs=1e-8)
+    # the mean of |p^2 - p| is 1/6
+    assert index.ici.low > 0
 
 
-def test_equal_width_error_is_that_of_other_packages():
+@pytest.mark.parametrize(
+    ("bins", "expected"), [(10, 0.15004854368932036), (15, 0.14508090614886726)]
+)
+def test_equal_width_error_is_that_of_other_packages(bins, expected):
     """get_ece of uncertainty-calibration 0.1.4 (Kumar et al. 2019), 10 and 15 bins."""
-    i = np.arange(1, 121)
-    y = ((i * 7) % 10 < 3).astype(int)
-    t = trueness.tally(y, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y)
-    for bins, other in ((10, 0.15004854368932036), (15, 0.14508090614886726)):
-        found = trueness.calibration_error(t, bins=bins, binning="equal width")
-        assert found.plain.value == pytest.approx(other, rel=1e-13)
+    case = np.arange(1, 121)
+    label = (case * 7 % 10 < 3).astype(int)
+    probability = 0.7 * (case * 53 % 101 + 1) / 103 + 0.2 * label
 
-    t = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
-    e = trueness.calibration_error(t, bins=10, binning="equal width")
+    error = trueness.calibration_error(
+        label, probability, bins=bins, binning="equal width"
+    )
 
-    assert e.plain.value == pytest.approx((0.25 + 0.15) / 2)
-    assert (e.bins, e.binning) == (2, "equal width")
+    assert error.plain.value == pytest.approx(expected, rel=1e-13)
+
+
+def test_equal_width_error_by_hand():
+    tally = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
+
+    error = trueness.calibration_error(tally, bins=10, binning="equal width")
+
+    assert error.plain.value == pytest.approx((0.25 + 0.15) / 2)
+    # bins without a case are not counted
+    assert (error.bins, error.binning) == (2, "equal width")
+
+
+def test_an_unknown_binning_is_refused():
+    tally = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
+
     with pytest.raises(InputError, match="binning must be one of"):
-        trueness.calibration_error(t, binning="equal")
+        trueness.calibration_error(tally, binning="equal")
 
 
 def test_indices_agree_with_r():
-    # R's loess and ResourceSelection's formula: tests/reference/calibration.R
-    found = json.loads((REFERENCE / "calibration.json").read_text())
-    y, p = (np.array(found[k]) for k in ("y", "p"))
-    x = trueness.calibration_index(y, p)
-    ours = [x.ici.value, x.e50.value, x.e90.value, x.largest.value]
+    # R's loess: tests/reference/calibration.R
+    expected = json.loads((REFERENCE / "calibration.json").read_text())
 
-    assert ours == pytest.approx([found[k] for k in ("ici", "e50", "e90", "emax")])
+    index = trueness.calibration_index(np.array(expected["y"]), np.array(expected["p"]))
 
-    test = trueness.calibration_test(y, p, method="hosmer-lemeshow", parameters=2)
+    assert index.ici.value == pytest.approx(expected["ici"])
+    assert index.e50.value == pytest.approx(expected["e50"])
+    assert index.e90.value == pytest.approx(expected["e90"])
+    assert index.largest.value == pytest.approx(expected["emax"])
 
-    assert (test.statistic, test.p_value) == pytest.approx((found["hl"], found["hl_p"]))
+
+def test_hosmer_and_lemeshow_agree_with_r():
+    # ResourceSelection's formula: tests/reference/calibration.R
+    expected = json.loads((REFERENCE / "calibration.json").read_text())
+
+    test = trueness.calibration_test(
+        np.array(expected["y"]),
+        np.array(expected["p"]),
+        method="hosmer-lemeshow",
+        parameters=2,
+    )
+
+    assert test.statistic == pytest.approx(expected["hl"])
+    assert test.p_value == pytest.approx(expected["hl_p"])
 
 
 def width(estimate):
@@ -145,10 +183,10 @@ def test_no_interval_begins_or_ends_at_its_estimate(seed):
     """Curves that are no line: an interval of lines would not hold their error."""
     rng = np.random.default_rng(seed)
     p = rng.beta(1, 1, 300).round(2).clip(0.01, 0.99)
-    y = (rng.random(300) < np.where(p > 0.5, 0.3, 0.6)).astype(int)
-    t = trueness.tally(y, p)
-    error = trueness.calibration_error(t)
-    index = trueness.calibration_index(t)
+    labels = (rng.random(300) < np.where(p > 0.5, 0.3, 0.6)).astype(int)
+    tally = trueness.tally(labels, p)
+    error = trueness.calibration_error(tally)
+    index = trueness.calibration_index(tally)
 
     for estimate in (error.plain, error.debiased, error.rms, error.smooth, index.ici):
         assert estimate.low < estimate.value < estimate.high
@@ -157,9 +195,9 @@ def test_no_interval_begins_or_ends_at_its_estimate(seed):
 def test_a_curve_that_is_no_line_has_no_interval_of_lines():
     rng = np.random.default_rng(1)
     p = np.linspace(0.01, 0.99, 2000)
-    y = (rng.random(2000) < 4 * (p - 0.5) ** 2).astype(int)
+    labels = (rng.random(2000) < 4 * (p - 0.5) ** 2).astype(int)
 
-    error = trueness.calibration_error(y, p)
+    error = trueness.calibration_error(labels, p)
 
     assert (error.smooth.low, error.smooth.high) == (0, 1)
     assert any("not linear in the log-odds" in note for note in error.notes)

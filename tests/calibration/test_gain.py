@@ -33,8 +33,8 @@ def gains_case_by_case(tally, neg_in_fold, pos_in_fold):
 
 def test_slow_twin_that_goes_case_by_case():
     """Deal again with the same seed, fit, and average over cases one by one."""
-    y, score = scored()
-    tally = trueness.tally(y, score)
+    labels, score = scored()
+    tally = trueness.tally(labels, score)
 
     answer = calibration_gain(tally, method="platt", folds=4, rng=7)
 
@@ -42,6 +42,7 @@ def test_slow_twin_that_goes_case_by_case():
     neg_in_fold = deal_cases(tally.neg, 4, rng)
     pos_in_fold = deal_cases(tally.pos, 4, rng)
     losses, gains = gains_case_by_case(tally, neg_in_fold, pos_in_fold)
+
     assert len(losses) == 400
     assert answer.cross_fitted.value == pytest.approx(np.mean(losses))
     assert answer.gain.value == pytest.approx(np.mean(gains))
@@ -51,25 +52,26 @@ def test_slow_twin_that_goes_case_by_case():
 
 
 def test_cases_are_dealt_evenly():
-    y, score = scored()
-    tally = trueness.tally(y, score)
+    labels, score = scored()
+    tally = trueness.tally(labels, score)
 
     in_fold = deal_cases(tally.neg, 4, np.random.default_rng(7))
 
     fewest = tally.n_neg // 4
+
     assert {*in_fold.sum(axis=1)} <= {fewest, fewest + 1}
 
 
 def test_the_gain_is_said_in_cases():
     """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
-    t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
-    found = calibration_gain(t, method="isotonic", rng=0)
+    tally = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
+    result = calibration_gain(tally, method="isotonic", rng=0)
 
-    assert found.error_before.value == pytest.approx(0.3, abs=0.01)
-    assert found.error_after.value < 0.02
-    assert found.order in ("ties", "kept")
+    assert result.error_before.value == pytest.approx(0.3, abs=0.01)
+    assert result.error_after.value < 0.02
+    assert result.order in ("ties", "kept")
 
-    first = gain_sentences(found)[0]
+    first = gain_sentences(result)[0]
 
     assert first.startswith(
         "Calibration helps. Score and proportion of positives differ by"
@@ -88,41 +90,42 @@ def test_the_gain_is_said_in_cases():
 )
 def test_what_the_map_does_to_the_order_is_said(method, share, order):
     pos = (1000 * np.array(share)).astype(int)
-    found = calibration_gain(Tally([1, 2, 3], 1000 - pos, pos), method=method)
-    assert found.order == order
-    assert len(gain_sentences(found)) == (1 if order == "kept" else 2)
+    result = calibration_gain(Tally([1, 2, 3], 1000 - pos, pos), method=method)
+
+    assert result.order == order
+    assert len(gain_sentences(result)) == (1 if order == "kept" else 2)
 
 
 def test_groups_share_the_map_and_add_up():
-    y, score = scored()
+    labels, score = scored()
     group = np.where(np.arange(400) < 100, "a", "b")
-    parts = trueness.tally(y, score, by=group)
-    found = calibration_gain(parts, method="platt", rng=1)
-    whole = calibration_gain(trueness.tally(y, score), method="platt", rng=1)
+    parts = trueness.tally(labels, score, by=group)
+    result = calibration_gain(parts, method="platt", rng=1)
+    whole = calibration_gain(trueness.tally(labels, score), method="platt", rng=1)
 
-    assert set(found) == {"a", "b"}
+    assert set(result) == {"a", "b"}
 
-    n = {g: parts[g].n for g in found}
+    n = {g: parts[g].n for g in result}
     for key in ("before", "in_sample"):
-        mean = sum(n[g] * getattr(found[g], key).value for g in found) / 400
+        mean = sum(n[g] * getattr(result[g], key).value for g in result) / 400
         assert mean == pytest.approx(getattr(whole, key).value)
 
 
 def test_scores_that_are_no_probabilities_and_other_edges():
-    y, score = scored()
-    found = calibration_gain(trueness.tally(y, 10 * score), method="platt", rng=0)
+    labels, score = scored()
+    result = calibration_gain(trueness.tally(labels, 10 * score), method="platt", rng=0)
 
-    assert np.isnan(found.before.value)
-    assert np.isnan(found.gain.value)
-    assert 0 < found.cross_fitted.value < 0.25
+    assert np.isnan(result.before.value)
+    assert np.isnan(result.gain.value)
+    assert 0 < result.cross_fitted.value < 0.25
     with pytest.raises(NotEnoughCases):
         calibration_gain(Tally([0.5, 0.4], pos=[3, 0], neg=[0, 99]))
     with pytest.raises(NotEnoughCases, match="at least one positive"):
         calibration_gain(Tally([0.5], neg=[9]))
     with pytest.raises(InputError, match="method must be one of"):
-        calibration_gain(trueness.tally(y, score), method="plat")
+        calibration_gain(trueness.tally(labels, score), method="plat")
     with pytest.raises(InputError, match="folds must be"):
-        calibration_gain(trueness.tally(y, score), folds=1)
+        calibration_gain(trueness.tally(labels, score), folds=1)
 
 
 USE = {"prevalence": 0.1, "sampling": "case-control"}
@@ -131,10 +134,10 @@ USE = {"prevalence": 0.1, "sampling": "case-control"}
 def cohort_and_sample():
     """Return a cohort, and its case-control sample: positives, a negative in nine."""
     rng = np.random.default_rng(3)
-    y = rng.random(40_000) < 0.1
-    score = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
-    drawn = y | (rng.random(y.size) < 1 / 9)
-    return trueness.tally(y, score), trueness.tally(y[drawn], score[drawn])
+    labels = rng.random(40_000) < 0.1
+    score = 1 / (1 + np.exp(-(rng.normal(size=labels.size) + 1.5 * labels - 1)))
+    drawn = labels | (rng.random(labels.size) < 1 / 9)
+    return trueness.tally(labels, score), trueness.tally(labels[drawn], score[drawn])
 
 
 def test_a_case_control_sample_is_worth_what_the_cohort_is():
@@ -174,9 +177,9 @@ def test_a_map_that_is_worse_in_places_is_said_by_its_error():
     rng = np.random.default_rng(1)
     score = np.r_[0.3 * rng.random(20_000) ** 6, np.linspace(0.3, 0.7, 40)]
     label = np.r_[rng.random(score.size) < score, np.arange(300) < 2]
-    t = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
+    tally = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
 
-    gain = calibration_gain(t, method="platt")
+    gain = calibration_gain(tally, method="platt")
 
     assert gain.gain.low > 0
     assert gain.error_after.value > gain.error_before.value

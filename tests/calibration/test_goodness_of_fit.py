@@ -22,6 +22,7 @@ def test_spiegelhalter_by_hand():
     test = trueness.calibration_test(tally, method="spiegelhalter")
 
     z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
+
     assert test.statistic == pytest.approx(z)
     assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
 
@@ -56,6 +57,7 @@ def test_cox_by_hand():
     log = math.log
     free = 3 * log(0.3) + 7 * log(0.7) + 6 * log(0.6) + 4 * log(0.4)
     fixed = 3 * log(0.2) + 7 * log(0.8) + 6 * log(0.8) + 4 * log(0.2)
+
     assert test.statistic == pytest.approx(20 * 2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
 
@@ -84,18 +86,22 @@ def test_tests_hold_their_level_and_have_power(rng, method):
 
 
 def test_hosmer_and_lemeshow_by_hand():
-    t = Tally([0.2, 0.6], neg=[15, 12], pos=[5, 8])
+    tally = Tally([0.2, 0.6], neg=[15, 12], pos=[5, 8])
     h = (5 - 4) ** 2 / (20 * 0.2 * 0.8) + (8 - 12) ** 2 / (20 * 0.6 * 0.4)
-    found = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2)
+    result = trueness.calibration_test(tally, method="hosmer-lemeshow", bins=2)
 
-    assert found.statistic == pytest.approx(h)
-    assert found.p_value == pytest.approx(chi2.sf(h, 2))
+    assert result.statistic == pytest.approx(h)
+    assert result.p_value == pytest.approx(chi2.sf(h, 2))
 
-    fewer = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=1)
+    fewer = trueness.calibration_test(
+        tally, method="hosmer-lemeshow", bins=2, parameters=1
+    )
 
     assert fewer.p_value == pytest.approx(chi2.sf(h, 1))
 
-    none = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=2)
+    none = trueness.calibration_test(
+        tally, method="hosmer-lemeshow", bins=2, parameters=2
+    )
 
     assert math.isnan(none.p_value)
-    assert "number of bins" in found.notes[0]
+    assert "number of bins" in result.notes[0]

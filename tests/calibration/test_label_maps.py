@@ -21,18 +21,18 @@ def reference_cases(n=1000, seed=0):
 
 
 def test_many_cases_a_score_have_their_proportion():
-    t = Tally([3, 2, 1], neg=[1000, 3000, 9000], pos=[9000, 3000, 1000])
+    tally = Tally([3, 2, 1], neg=[1000, 3000, 9000], pos=[9000, 3000, 1000])
 
-    label_map = trueness.calibrate(t, method="pooled-bins")
+    label_map = trueness.calibrate(tally, method="pooled-bins")
 
     assert label_map([3, 2, 1]) == pytest.approx([0.9, 0.5, 0.1], abs=1e-3)
 
 
 def test_bins_of_one_class_are_pooled_and_never_certain():
     negative = (np.arange(100) < 50).astype(int)
-    t = Tally(np.arange(100.0), neg=negative, pos=1 - negative)
+    tally = Tally(np.arange(100.0), neg=negative, pos=1 - negative)
 
-    label_map = trueness.calibrate(t, method="pooled-bins")
+    label_map = trueness.calibrate(tally, method="pooled-bins")
 
     assert label_map.shift.size == 2
     assert (label_map([0.0, 99.0]) > 0).all()

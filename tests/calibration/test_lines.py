@@ -10,8 +10,8 @@ from trueness import InputError, NotEnoughCases, Tally
 
 def test_calibration_line_by_hand():
     # truth has half the log-odds of the scores, plus nothing
-    t = trueness.Tally([0.1, 0.9], neg=[300, 100], pos=[100, 300])
-    line = trueness.calibration_line(t)
+    tally = trueness.Tally([0.1, 0.9], neg=[300, 100], pos=[100, 300])
+    line = trueness.calibration_line(tally)
 
     assert line.slope.value == pytest.approx(0.5)
 

@@ -15,8 +15,8 @@ from trueness.calibration import maps
 
 @pytest.fixture
 def tally(rng):
-    y, score = tied_cases(rng, 200)
-    return trueness.tally(y, 1 / (1 + np.exp(-score)))
+    labels, score = tied_cases(rng, 200)
+    return trueness.tally(labels, 1 / (1 + np.exp(-score)))
 
 
 @pytest.mark.parametrize("method", sorted(trueness.CALIBRATORS))
@@ -29,6 +29,7 @@ def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_pat
     assert type(back) is type(c)
 
     s = np.linspace(-0.5, 1.5, 101)
+
     np.testing.assert_array_equal(back(s), c(s))
 
     # shapes and missing scores stay
@@ -154,14 +155,21 @@ def test_a_file_that_is_no_map(content, message, tmp_path):
     assert trueness.load_map(path)(1.5) == pytest.approx(0.15)
 
 
+def odds_of(probability):
+    """Return the odds of probabilities."""
+    return probability / (1 - probability)
+
+
 def test_prevalence_shift_is_bayes_rule(tally):
-    c = trueness.calibrate(tally, method="platt")
-    new = trueness.at_prevalence(c, tally.prevalence, 0.01)
-    odds = 0.01 / 0.99 / (tally.prevalence / (1 - tally.prevalence))
-    p, q = c(tally.score), new(tally.score)
-    np.testing.assert_allclose(q / (1 - q), odds * p / (1 - p), rtol=1e-12)
-    back = trueness.at_prevalence(new, 0.01, tally.prevalence)
-    np.testing.assert_allclose(back(tally.score), p, rtol=1e-12)
+    calibrator = trueness.calibrate(tally, method="platt")
+
+    shifted = trueness.at_prevalence(calibrator, tally.prevalence, 0.01)
+
+    odds_ratio = (0.01 / 0.99) / (tally.prevalence / (1 - tally.prevalence))
+    odds = odds_of(calibrator(tally.score))
+    np.testing.assert_allclose(
+        odds_of(shifted(tally.score)), odds_ratio * odds, rtol=1e-12
+    )
 
 
 def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
@@ -216,6 +224,17 @@ HARD = {
 NEW = [0, 1, -1e308, 1e308, 5e-324, 0.5, np.nan, np.finfo(float).max]
 
 
+def test_a_prevalence_shift_can_be_undone(tally):
+    calibrator = trueness.calibrate(tally, method="platt")
+    shifted = trueness.at_prevalence(calibrator, tally.prevalence, 0.01)
+
+    restored = trueness.at_prevalence(shifted, 0.01, tally.prevalence)
+
+    np.testing.assert_allclose(
+        restored(tally.score), calibrator(tally.score), rtol=1e-12
+    )
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", HARD)
 def test_no_warning_of_numpy_reaches_a_user(name):
@@ -250,20 +269,27 @@ WRONG = [
 ]  # fmt: skip
 
 
-def fitted():
+def fitted_maps():
+    """Return fitted calibrators and combiners by name."""
     rng = np.random.default_rng(0)
-    y = rng.random(120) < 0.4
-    a, b = (np.clip(rng.normal(y, 1) / 8 + 0.5, 0.01, 0.99) for _ in range(2))
-    t, p = trueness.tally(y, a), trueness.panel(y, {"a": a, "b": b})
-    made = {k: trueness.calibrate(t, method=k) for k in ("platt", "beta", "isotonic")}
-    made["histogram"] = trueness.calibrate(t, method="histogram")
-    made["at-prevalence"] = trueness.at_prevalence(made["platt"], 0.4, 0.1)
-    made["mean-score"] = trueness.mean_score(p)
-    made["best-single"] = trueness.best_single(p)
-    return made
+    label = rng.random(120) < 0.4
+    scores = {
+        name: np.clip(rng.normal(label, 1) / 8 + 0.5, 0.01, 0.99) for name in "ab"
+    }
+    tally = trueness.tally(label, scores["a"])
+    panel = trueness.panel(label, scores)
+
+    by_name = {
+        method: trueness.calibrate(tally, method=method)
+        for method in ("platt", "beta", "isotonic", "histogram")
+    }
+    by_name["at-prevalence"] = trueness.at_prevalence(by_name["platt"], 0.4, 0.1)
+    by_name["mean-score"] = trueness.mean_score(panel)
+    by_name["best-single"] = trueness.best_single(panel)
+    return by_name
 
 
-FITTED = fitted()
+FITTED = fitted_maps()
 
 
 def places(held, before=()):
@@ -290,12 +316,12 @@ def test_a_forged_map_gets_a_sentence_or_gives_numbers(name):
             tried += 1
             try:
                 with np.errstate(all="ignore"):
-                    found = maps.map_from_json(json.dumps(forged))(scores)
+                    result = maps.map_from_json(json.dumps(forged))(scores)
             except trueness.InputError:
                 continue
-            assert np.isfinite(found).all(), (way, wrong)
+            assert np.isfinite(result).all(), (way, wrong)
             if not several:
-                assert ((found >= 0) & (found <= 1)).all(), (way, wrong)
+                assert ((result >= 0) & (result <= 1)).all(), (way, wrong)
 
     assert tried > 30
 
@@ -325,7 +351,7 @@ def with_fields(fitted, **values):
 
 
 @pytest.mark.parametrize(
-    ("method", "fields", "words"),
+    ("method", "fields", "message"),
     [
         ("isotonic", {"score": [0, 1], "probability": [0.9, 0.1]}, "ascending order"),
         ("isotonic", {"score": [0, 1], "probability": [-0.1, 0.1]}, "between 0 and 1"),
@@ -346,10 +372,10 @@ def with_fields(fitted, **values):
         ("fermi-dirac", {"score": [0, 1], "cases": [1, -210]}, "not negative"),
     ],
 )
-def test_a_map_that_no_fit_can_give_is_refused(method, fields, words):
+def test_a_map_that_no_fit_can_give_is_refused(method, fields, message):
     fitted = trueness.calibrate(SAMPLE, method=method)
 
-    with pytest.raises(trueness.InputError, match=words):
+    with pytest.raises(trueness.InputError, match=message):
         maps.map_from_json(with_fields(fitted, **fields))
 
 
@@ -369,7 +395,7 @@ def panel():
 )
 @pytest.mark.parametrize("method", ["wisdom-of-crowds", "fidel", "fidel-correlated"])
 @pytest.mark.parametrize(
-    ("scores", "cases", "words"),
+    ("scores", "cases", "message"),
     [
         (COLUMN, NEGATIVE, "not negative"),
         (REVERSED, COLUMN, "ascending order"),
@@ -377,12 +403,12 @@ def panel():
     ],
 )
 def test_a_reference_that_no_panel_can_give_is_refused(
-    panel, method, scores, cases, words
+    panel, method, scores, cases, message
 ):
     fitted = trueness.COMBINERS[method](panel)
     columns = {"scores": {"list": [scores, COLUMN]}, "cases": {"list": [cases, COLUMN]}}
 
-    with pytest.raises(trueness.InputError, match=words):
+    with pytest.raises(trueness.InputError, match=message):
         maps.map_from_json(with_fields(fitted, **columns))
 
 
@@ -390,7 +416,7 @@ def test_a_reference_that_no_panel_can_give_is_refused(
     "ignore::trueness._core.checks.errors.DoubtfulAssumptionWarning"
 )
 @pytest.mark.parametrize(
-    ("method", "fields", "words"),
+    ("method", "fields", "message"),
     [
         ("best-single", {"best": "C"}, "best must be"),
         ("best-single", {"auc": 1.5}, "auc must"),
@@ -400,8 +426,8 @@ def test_a_reference_that_no_panel_can_give_is_refused(
         ("mean-score", {"names": {"list": ["A", "A"]}}, "of its own"),
     ],
 )
-def test_a_combiner_that_no_fit_can_give_is_refused(panel, method, fields, words):
+def test_a_combiner_that_no_fit_can_give_is_refused(panel, method, fields, message):
     fitted = trueness.COMBINERS[method](panel)
 
-    with pytest.raises(trueness.InputError, match=words):
+    with pytest.raises(trueness.InputError, match=message):
         maps.map_from_json(with_fields(fitted, **fields))

@@ -42,6 +42,7 @@ def test_brier_of_many_cases_is_exact():
     score = trueness.brier(tally)
 
     losses = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+
     assert score.value == pytest.approx(float(losses / (2 * 10**9 + 2)))
 
 
@@ -55,20 +56,21 @@ def test_scores_are_those_of_scikit_learn(
     rng, analysis, sklearn_loss, digits, weighted
 ):
     score = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
-    y = (rng.random(400) < score**2).astype(int)
+    labels = (rng.random(400) < score**2).astype(int)
     weight = rng.exponential(size=400) if weighted else np.ones(400)
     design = {"weight": weight} if weighted else {}
 
-    answer = analysis(trueness.tally(y, score, **design))
+    answer = analysis(trueness.tally(labels, score, **design))
 
     def loss_of(probability):
-        return sklearn_loss(y, probability, sample_weight=weight)
+        return sklearn_loss(labels, probability, sample_weight=weight)
 
-    isotonic = IsotonicRegression().fit(score, y, sample_weight=weight)
+    isotonic = IsotonicRegression().fit(score, labels, sample_weight=weight)
     loss = loss_of(score)
     recalibrated_loss = loss_of(isotonic.predict(score))
-    prevalence_loss = loss_of(np.full(400, np.average(y, weights=weight)))
+    prevalence_loss = loss_of(np.full(400, np.average(labels, weights=weight)))
     mcb, dsc, unc = answer.mcb.value, answer.dsc.value, answer.unc.value
+
     assert answer.value == pytest.approx(loss, rel=1e-12)
     assert mcb == pytest.approx(loss - recalibrated_loss, abs=1e-12)
     assert dsc == pytest.approx(prevalence_loss - recalibrated_loss, abs=1e-12)
@@ -143,6 +145,7 @@ def test_no_interval_of_an_error_is_empty_or_impossible(score, neg, pos):
     for estimate in (error.plain, error.debiased, error.rms, error.smooth):
         assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
         assert estimate.low < estimate.high
+
     assert 0 <= ici.low <= ici.value <= ici.high <= 1
 
 
@@ -163,8 +166,8 @@ def test_an_infinite_loss_says_why():
     assert not trueness.log_loss(Tally([0.6], [5], [5])).notes
 
     # a sum of weights below one is no reason to call wrong certainties right
-    y, score, w = [1, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], [0.4, 1, 1, 1]
-    note = trueness.log_loss(y, score, weight=w).notes[0]
+    labels, score, weights = [1, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], [0.4, 1, 1, 1]
+    note = trueness.log_loss(labels, score, weight=weights).notes[0]
 
     assert "certain and wrong (positives with a score of exactly 0: 0.4;" in note
 
@@ -175,7 +178,7 @@ PROBABILITIES += ["brier", "log_loss", "reliability"]
 
 @pytest.mark.parametrize("name", PROBABILITIES)
 @pytest.mark.parametrize(
-    ("t", "asked", "error", "words"),
+    ("t", "asked", "error", "message"),
     [
         (Tally([0.5, 2], [1, 0], [0, 1]), {}, InputError, r"from 0 to 1; found 2.0"),
         (Tally([0.5], unknown=[3]), {}, NotEnoughCases, "lack a label"),
@@ -183,8 +186,8 @@ PROBABILITIES += ["brier", "log_loss", "reliability"]
         (Tally([0.5], [1], [1]), {"level_": 0.9}, InputError, "has no option 'level_'"),
     ],
 )
-def test_words(name, t, asked, error, words):
-    with pytest.raises(error, match=words):
+def test_words(name, t, asked, error, message):
+    with pytest.raises(error, match=message):
         getattr(trueness, name)(t, **asked)
 
 
@@ -210,9 +213,9 @@ def test_parts_of_a_million_cases_hold_the_truth(loss):
     held = {"mcb": 0, "dsc": 0}
     for _ in range(40):
         pos = rng.binomial(111_111, truth)
-        found = loss(Tally(score, 111_111 - pos, pos))
+        result = loss(Tally(score, 111_111 - pos, pos))
         for name, value in parts_of(loss, score, truth).items():
-            estimate = getattr(found, name)
+            estimate = getattr(result, name)
             held[name] += estimate.low <= value <= estimate.high
 
     assert min(held.values()) >= 35

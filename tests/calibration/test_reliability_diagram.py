@@ -29,16 +29,17 @@ def test_consistency_band_holds_calibrated_curves(rng):
 
 def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     p = rng.random(6000)
-    t = trueness.tally(rng.random(6000) < p, p)
-    r = trueness.reliability(t, replicates=20)
+    tally = trueness.tally(rng.random(6000) < p, p)
+    r = trueness.reliability(tally, replicates=20)
 
     assert 500 <= r.score.size < 1500
 
-    c = trueness.calibrate(t, method="isotonic")
+    c = trueness.calibrate(tally, method="isotonic")
+
     np.testing.assert_allclose(r.probability, c(r.score))
 
     assert r.n == 6000
-    assert r.n_pos == t.n_pos
+    assert r.n_pos == tally.n_pos
 
 
 def test_ten_of_ten_are_no_proof():
@@ -50,6 +51,6 @@ def test_ten_of_ten_are_no_proof():
     assert r.confidence_high[0] >= 0.17
 
     # a single case at the top of many
-    t = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
+    tally = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
 
-    assert trueness.reliability(t).confidence_low[-1] < 0.5
+    assert trueness.reliability(tally).confidence_low[-1] < 0.5

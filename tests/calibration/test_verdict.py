@@ -49,30 +49,31 @@ def pearson_p_value(y, p):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_p_value_joins_cox_and_pearson_by_bonferroni(seed):
-    y, p = draw_cases(150 + 100 * seed, seed, power=1 + seed / 10)
+    labels, p = draw_cases(150 + 100 * seed, seed, power=1 + seed / 10)
 
-    verdict = calibration_verdict(y, p)
+    verdict = calibration_verdict(labels, p)
 
-    expected = min(1, 2 * min(cox_p_value(y, p), pearson_p_value(y, p)))
+    expected = min(1, 2 * min(cox_p_value(labels, p), pearson_p_value(labels, p)))
+
     assert verdict.p_value == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("design", ["plain", "cluster", "weight"])
 def test_one_p_and_one_error_whoever_asks(design):
-    y, p = draw_cases(400, 8, 0.8)
+    labels, p = draw_cases(400, 8, 0.8)
     rng = np.random.default_rng(1)
-    words = {
+    options = {
         "plain": {},
         "cluster": {"cluster": rng.integers(0, 60, 400)},
         "weight": {"weight": rng.uniform(0.5, 2, 400)},
     }[design]
-    t = trueness.tally(y, p, **words)
+    tally = trueness.tally(labels, p, **options)
 
-    verdict = calibration_verdict(t)
+    verdict = calibration_verdict(tally)
 
-    assert trueness.calibration_test(t).p_value == verdict.p_value
+    assert trueness.calibration_test(tally).p_value == verdict.p_value
 
-    error = trueness.calibration_error(t).debiased
+    error = trueness.calibration_error(tally).debiased
 
     assert (error.value, error.low, error.high) == (
         verdict.error.value,
@@ -81,17 +82,17 @@ def test_one_p_and_one_error_whoever_asks(design):
     )
 
     if design == "plain":
-        gain = trueness.calibration_gain(t, method="platt")
+        gain = trueness.calibration_gain(tally, method="platt")
         assert gain.error_before.value == verdict.error.value
 
 
 @pytest.mark.parametrize("factor", [0.99, 1.01])
 def test_the_gate_and_the_verdict_agree_on_the_margin(factor):
-    t = trueness.tally(*draw_cases(3000, 4))
-    margin = factor * calibration_verdict(t).bound
+    tally = trueness.tally(*draw_cases(3000, 4))
+    margin = factor * calibration_verdict(tally).bound
 
-    verdict = calibration_verdict(t, margin=margin)
-    gate = trueness.check(t, [f"calibration_error <= {margin!r}"])
+    verdict = calibration_verdict(tally, margin=margin)
+    gate = trueness.check(tally, [f"calibration_error <= {margin!r}"])
 
     within_margin = verdict.verdict in ("calibrated", "close")
 
@@ -122,9 +123,9 @@ def test_a_slope_of_two_thirds_is_found_as_often_as_by_textbook_tests():
     rejected = {"joint": 0, "cox": 0}
     for _ in range(60):
         p = expit(rng.normal(0, 1.8, 400))
-        y = (rng.random(400) < expit(0.67 * logit(p))).astype(int)
+        labels = (rng.random(400) < expit(0.67 * logit(p))).astype(int)
         for method in rejected:
-            p_value = trueness.calibration_test(y, p, method=method).p_value
+            p_value = trueness.calibration_test(labels, p, method=method).p_value
             rejected[method] += p_value < 0.05
 
     assert rejected["joint"] >= 0.85 * rejected["cox"]
@@ -136,16 +137,16 @@ def test_calibrated_scores_are_rejected_in_one_of_twenty(design):
     rng = np.random.default_rng(17)
     p_values = []
     for _ in range(150):
-        words = {}
+        options = {}
         if design == "plain":
             p = rng.beta(2, 4, 300)
         elif design == "rare":
             p = rng.beta(0.6, 60, 1500).clip(1e-6)
         else:
             p = np.repeat(rng.beta(2, 4, 100), 4)
-            words = {"cluster": np.repeat(np.arange(100), 4)}
-        y = (rng.random(p.size) < p).astype(int)
-        p_values.append(calibration_verdict(y, p, **words).p_value)
+            options = {"cluster": np.repeat(np.arange(100), 4)}
+        labels = (rng.random(p.size) < p).astype(int)
+        p_values.append(calibration_verdict(labels, p, **options).p_value)
 
     # three standard errors of .05 in 150 samples
     assert np.mean(np.array(p_values) < 0.05) <= 0.105
@@ -170,10 +171,10 @@ def test_calibrated_is_said_with_the_number_of_cases_that_was_asked_for():
 
 
 def test_a_smaller_margin_needs_more_cases():
-    t = trueness.tally(*draw_cases(1000, 3))
+    tally = trueness.tally(*draw_cases(1000, 3))
 
-    wide = calibration_verdict(t, margin=0.1)
-    narrow = calibration_verdict(t, margin=0.02)
+    wide = calibration_verdict(tally, margin=0.1)
+    narrow = calibration_verdict(tally, margin=0.02)
 
     assert (wide.verdict, narrow.verdict) == ("calibrated", "undecided")
     assert narrow.cases_needed == pytest.approx(25 * wide.cases_needed, rel=0.1)
@@ -187,13 +188,13 @@ def test_a_margin_is_a_fraction(margin):
 
 def test_the_margin_of_a_rare_class_is_a_fifth_of_it():
     """Scores of .015 where one case in 100 is positive are not close."""
-    t = Tally([0.015], neg=[198_000], pos=[2_000])
+    tally = Tally([0.015], neg=[198_000], pos=[2_000])
 
-    verdict = calibration_verdict(t)
+    verdict = calibration_verdict(tally)
 
     assert verdict.margin == pytest.approx(0.002)
     assert verdict.verdict == "miscalibrated"
-    assert calibration_verdict(t, margin=0.01).verdict == "close"
+    assert calibration_verdict(tally, margin=0.01).verdict == "close"
 
 
 def test_few_cases_with_high_scores_have_bins_of_their_own():
@@ -225,10 +226,10 @@ def test_certain_and_right_is_no_proof():
 
 
 def test_a_cluster_of_copies_is_one_case():
-    y, p = draw_cases(400, 5, 0.8)
-    copies = [np.repeat(column, 20) for column in (y, p, np.arange(400))]
+    labels, p = draw_cases(400, 5, 0.8)
+    copies = [np.repeat(column, 20) for column in (labels, p, np.arange(400))]
 
-    once = calibration_verdict(y, p)
+    once = calibration_verdict(labels, p)
     clustered = calibration_verdict(copies[0], copies[1], cluster=copies[2])
     ignored = calibration_verdict(copies[0], copies[1])
 
@@ -245,9 +246,9 @@ def test_a_wide_place_is_said_by_its_ends():
     rng = np.random.default_rng(1)
     score = np.r_[0.3 * rng.random(20_000) ** 6, np.linspace(0.3, 0.7, 40)]
     label = np.r_[rng.random(score.size) < score, np.arange(300) < 2]
-    t = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
+    tally = trueness.tally(label, np.r_[score, np.full(300, 0.97)])
 
-    worst = calibration_verdict(t).worst
+    worst = calibration_verdict(tally).worst
 
     assert worst.high == 0.97
 

@@ -67,6 +67,7 @@ def test_impact_ratios_are_relative_to_the_most_selected_group():
     comparison = impact_ratios()
 
     ratios = {pair.first: pair.ratio.value for pair in comparison.pairs}
+
     assert {pair.second for pair in comparison.pairs} == {"most"}
     assert ratios == pytest.approx({"fewer": 0.4, "near": 75 / 95, "tiny": 1.5})
 

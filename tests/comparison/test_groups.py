@@ -9,37 +9,62 @@ from trueness import Tally
 
 @pytest.fixture
 def sites(rng):
-    y = rng.random(600) < 0.4
-    how = {"weight": np.exp(0.8 * rng.normal(size=600)), "cluster": np.arange(600) // 6}
-    return y, rng.normal(size=600) + y, rng.choice(["x", "y", "z"], 600), how
+    """Return labels, scores, the site of each case, and design columns."""
+    label = rng.random(600) < 0.4
+    columns = {
+        "weight": np.exp(0.8 * rng.normal(size=600)),
+        "cluster": np.arange(600) // 6,
+    }
+    score = rng.normal(size=600) + label
+    return label, score, rng.choice(["x", "y", "z"], 600), columns
 
 
-def test_an_analysis_is_compared_as_where_it_is_at_home(sites):
-    y, s, site, how = sites
-    for words in ({}, {"weight": how["weight"]}, how):
-        groups = trueness.tally(y, s, by=site, **words)
-        fast = trueness.compare_auc(groups)
-        slow = trueness.compare_groups(groups, trueness.auc)
-        assert slow.pairs == fast.pairs
-        assert slow.p_value == fast.p_value
-        own = trueness.compare_groups(
-            groups, lambda t: trueness.auc(t).value, method="jackknife"
-        )
-        for a, b in zip(fast.pairs, own.pairs, strict=True):
-            assert b.difference.value == a.difference.value
-            assert b.difference.se == pytest.approx(a.difference.se, rel=0.03)
-        for name, value in zip(fast.names, fast.values, strict=True):
-            alone = trueness.auc(groups[name])
-            assert (value.value, value.low) == (alone.value, alone.low)
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("weight",), ("weight", "cluster")],
+    ids=["plain", "weight", "both"],
+)
+def test_a_function_of_ones_own_is_compared_by_the_jackknife(sites, arguments):
+    label, score, site, columns = sites
+    design = {name: columns[name] for name in arguments}
+    groups = trueness.tally(label, score, by=site, **design)
 
-    asked = trueness.compare_groups(y, s, trueness.auc, by=site, **how)
+    comparison = trueness.compare_groups(
+        groups, lambda tally: trueness.auc(tally).value, method="jackknife"
+    )
 
-    assert asked.pairs == fast.pairs
+    expected = trueness.compare_auc(groups)
+    for pair, of_formula in zip(comparison.pairs, expected.pairs, strict=True):
+        standard_error = of_formula.difference.se
+        assert pair.difference.value == of_formula.difference.value
+        assert pair.difference.se == pytest.approx(standard_error, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("weight",), ("weight", "cluster")],
+    ids=["plain", "weight", "both"],
+)
+def test_an_analysis_is_compared_as_in_its_own_function(sites, arguments):
+    label, score, site, columns = sites
+    design = {name: columns[name] for name in arguments}
+    groups = trueness.tally(label, score, by=site, **design)
+
+    comparison = trueness.compare_groups(groups, trueness.auc)
+
+    expected = trueness.compare_auc(groups)
+    assert comparison.pairs == expected.pairs
+    assert comparison.p_value == expected.p_value
+    of_arrays = trueness.compare_groups(label, score, trueness.auc, by=site, **design)
+    assert of_arrays.pairs == expected.pairs
+    for name, estimate in zip(expected.names, expected.values, strict=True):
+        alone = trueness.auc(groups[name])
+        assert (estimate.value, estimate.low) == (alone.value, alone.low)
 
 
 def test_a_reference_group(sites):
-    y, s, site, _ = sites
-    groups = trueness.tally(y, s, by=site)
+    labels, scores, site, _ = sites
+    groups = trueness.tally(labels, scores, by=site)
     one = trueness.compare_groups(groups, trueness.average_precision, reference="y")
 
     assert [(p.first, p.second) for p in one.pairs] == [("x", "y"), ("z", "y")]
@@ -55,9 +80,9 @@ def test_a_reference_group(sites):
 def test_a_difference_without_variance_is_a_difference():
     perfect = Tally([2, 1], pos=[50, 0], neg=[0, 50])
     wrong = Tally([2, 1], pos=[0, 50], neg=[50, 0])
-    found = trueness.compare_groups({"a": perfect, "b": wrong}, trueness.auc)
+    comparison = trueness.compare_groups({"a": perfect, "b": wrong}, trueness.auc)
 
-    assert found.pairs[0].p_value == found.p_value < 1e-6
+    assert comparison.pairs[0].p_value == comparison.p_value < 1e-6
 
     same = trueness.compare_groups({"a": perfect, "b": perfect}, trueness.auc)
 
@@ -74,20 +99,21 @@ def clustered_scores(rng, n=400, clusters=50):
 
 
 def test_the_keys_of_a_mapping_of_tallies_are_clusters(rng):
-    y, score, cluster = clustered_scores(rng)
-    by_cluster = trueness.tally(y, score, by=cluster)
+    labels, score, cluster = clustered_scores(rng)
+    by_cluster = trueness.tally(labels, score, by=cluster)
 
     estimate = trueness.estimate(by_cluster, trueness.auc, cluster=True)
 
-    direct = trueness.auc(y, score, cluster=cluster)
+    direct = trueness.auc(labels, score, cluster=cluster)
+
     assert (estimate.low, estimate.high) == pytest.approx((direct.low, direct.high))
-    assert estimate.se > 1.2 * trueness.auc(y, score).se
+    assert estimate.se > 1.2 * trueness.auc(labels, score).se
 
 
 def test_the_keys_of_a_mapping_of_panels_are_clusters(rng):
-    y, score, cluster = clustered_scores(rng)
+    labels, score, cluster = clustered_scores(rng)
     scores = {"a": np.round(score), "b": -np.round(score)}
-    by_cluster = trueness.panel(y, scores, by=cluster)
+    by_cluster = trueness.panel(labels, scores, by=cluster)
 
     def difference(panel):
         return trueness.auc(panel["a"]).value - trueness.auc(panel["b"]).value
@@ -97,18 +123,19 @@ def test_the_keys_of_a_mapping_of_panels_are_clusters(rng):
     )
 
     direct = trueness.compare_auc(by_cluster, cluster=True).pairs[0].difference
+
     assert estimate.value == pytest.approx(direct.value)
     assert estimate.se == pytest.approx(direct.se, rel=0.1)
 
 
 def test_groups_are_redrawn_by_themselves(sites):
-    y, s, site, _ = sites
-    groups = trueness.tally(y, s, by=site)
+    labels, scores, site, _ = sites
+    groups = trueness.tally(labels, scores, by=site)
 
-    found = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
+    comparison = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
     formula = trueness.compare_auc(groups)
 
-    for own, exact in zip(found.pairs, formula.pairs, strict=True):
+    for own, exact in zip(comparison.pairs, formula.pairs, strict=True):
         assert own.difference.value == exact.difference.value
         assert own.difference.se == pytest.approx(exact.difference.se, rel=0.15)
         assert own.difference.method == "bootstrap"

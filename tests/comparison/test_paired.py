@@ -1,6 +1,7 @@
 """Comparisons: by hand, pROC, R's survey, brute force, laws, simulation."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,22 +27,23 @@ def ends(estimate):
 
 
 def sample(rng, n=200, gap=0.0, clusters=0):
-    """Two classifiers; cases of a cluster share part of the noise."""
-    y = (rng.random(n) < 0.4).astype(int)
+    """Return labels, two scores and a design; clusters share part of the noise."""
+    label = (rng.random(n) < 0.4).astype(int)
     weight = np.exp(0.9 * rng.normal(size=n))
     cluster = rng.integers(0, clusters, n) if clusters else np.arange(n)
-    shift = rng.normal(size=(2, n))[:, cluster]
-    a, b = y + shift + 0.5 * rng.normal(size=(2, n))
-    return y, {"a": a + gap * y, "b": b}, {"weight": weight, "cluster": cluster}
+    shared_noise = rng.normal(size=(2, n))[:, cluster]
+    first, second = label + shared_noise + 0.5 * rng.normal(size=(2, n))
+    scores = {"a": first + gap * label, "b": second}
+    return label, scores, {"weight": weight, "cluster": cluster}
 
 
 # areas
 
 
 def test_proc_agrees_to_the_digit(asah):
-    found = trueness.compare_auc(asah, method="delong")
+    comparison = trueness.compare_auc(asah, method="delong")
 
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         z, p, low, high = PROC[f"paired_{pair.first}_{pair.second}"][2:]
         assert pair.statistic == pytest.approx(z, rel=1e-9)
         assert pair.p_value == pytest.approx(p, rel=1e-9)
@@ -51,9 +53,9 @@ def test_proc_agrees_to_the_digit(asah):
 
 def test_proc_agrees_to_the_digit_of_different_cases(asah):
     tallies = {k: asah[k] for k in NAMES}
-    found = trueness.compare_auc(tallies, method="delong")
+    comparison = trueness.compare_auc(tallies, method="delong")
 
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         statistic, _, p = PROC[f"unpaired_{pair.first}_{pair.second}"][2:]
         assert pair.statistic == pytest.approx(statistic, rel=1e-9)
         assert pair.p_value == pytest.approx(p, rel=1e-9)
@@ -64,9 +66,9 @@ def test_proc_agrees_to_the_digit_of_different_cases(asah):
 
 
 def test_student_and_proc_differ_by_the_quantile(asah):
-    found = trueness.compare_auc(asah)
+    comparison = trueness.compare_auc(asah)
 
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         z, p, low, high = PROC[f"paired_{pair.first}_{pair.second}"][2:]
         difference = pair.difference
         assert pair.statistic == pytest.approx(z, rel=1e-9)
@@ -76,23 +78,23 @@ def test_student_and_proc_differ_by_the_quantile(asah):
 
 
 def test_a_comparison_as_text_table_and_json(asah):
-    found = trueness.compare_auc(asah)
+    comparison = trueness.compare_auc(asah)
 
-    assert found.paired
+    assert comparison.paired
     assert not trueness.compare_auc({k: asah[k] for k in NAMES}).paired
-    assert found.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]
-    assert "ndka - wfns" in repr(found)
+    assert comparison.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]
+    assert "ndka - wfns" in repr(comparison)
 
-    json.dumps(found.to_dict())
+    json.dumps(comparison.to_dict())
 
 
 def test_a_new_version_of_the_same_model_is_compared_as_finely_as_by_delong(rng):
-    y = np.repeat([1, 0], 100)
-    a = rng.normal(size=200) + 2.66 * y
+    labels = np.repeat([1, 0], 100)
+    a = rng.normal(size=200) + 2.66 * labels
     scores = {"a": a, "b": a + 0.02 * rng.normal(size=200)}
 
-    ours = trueness.compare_auc(y, scores).pairs[0].difference
-    delong = trueness.compare_auc(y, scores, method="delong").pairs[0].difference
+    ours = trueness.compare_auc(labels, scores).pairs[0].difference
+    delong = trueness.compare_auc(labels, scores, method="delong").pairs[0].difference
 
     assert ours.high - ours.low < 1.15 * (delong.high - delong.low)
 
@@ -108,35 +110,42 @@ def test_a_gate_has_the_interval_of_the_comparison(asah):
     assert (verdict.low, verdict.high) == ends(difference)
 
 
-def placements(y, s):
-    win = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
-    return win.mean(1), win.mean(0)
+def placements(label, score):
+    """Return the placement values of positives, and of negatives."""
+    pos = score[label == 1][:, None]
+    neg = score[label == 0]
+    wins = (pos > neg) + 0.5 * (pos == neg)
+    return wins.mean(axis=1), wins.mean(axis=0)
 
 
-def freedom_of(*places):
-    """Give Satterthwaite's degrees of freedom from fourth moments."""
-    variance = doubt = 0.0
-    for place in places:
-        u, n = (place - place.mean()) / place.size, place.size
-        least = 2 * (u @ u) ** 2 / (n - 1)
-        more = (u**4).sum() - (u @ u) ** 2 / n
-        doubt += max(more, least) * (n / (n - 1)) ** 2
-        variance += u @ u * n / (n - 1)
+def freedom_of(*placements_by_class):
+    """Return Satterthwaite's degrees of freedom from fourth moments."""
+    variance = 0.0
+    variance_of_variance = 0.0
+    for placement in placements_by_class:
+        n = placement.size
+        influence = (placement - placement.mean()) / n
+        sum_of_squares = influence @ influence
+        # at least as of normal values, whose kurtosis is 3
+        of_normal = 2 * sum_of_squares**2 / (n - 1)
+        observed = (influence**4).sum() - sum_of_squares**2 / n
+        variance_of_variance += max(observed, of_normal) * (n / (n - 1)) ** 2
+        variance += sum_of_squares * n / (n - 1)
 
-    return 2 * variance**2 / doubt
+    return 2 * variance**2 / variance_of_variance
 
 
 def test_slow_twin_with_ties(rng):
-    y, score = tied_cases(rng, 120)
+    labels, score = tied_cases(rng, 120)
     scores = {"a": score}
     for name in "bcd":
         scores[name] = np.round(score + rng.normal(size=score.size), 1)
 
-    comparison = trueness.compare_auc(trueness.panel(y, scores))
+    comparison = trueness.compare_auc(trueness.panel(labels, scores))
 
     # DeLong's covariance, and Student's quantile
     of_positives, of_negatives = zip(
-        *(placements(y, column) for column in scores.values()), strict=True
+        *(placements(labels, column) for column in scores.values()), strict=True
     )
     covariance = np.cov(of_positives) / len(of_positives[0])
     covariance += np.cov(of_negatives) / len(of_negatives[0])
@@ -161,28 +170,29 @@ def test_slow_twin_with_ties(rng):
 
 
 def test_each_area_of_a_comparison_is_that_of_its_classifier(rng):
-    y, score = tied_cases(rng, 120)
+    labels, score = tied_cases(rng, 120)
     scores = {"a": score, "b": np.round(score + rng.normal(size=score.size), 1)}
 
-    comparison = trueness.compare_auc(trueness.panel(y, scores))
+    comparison = trueness.compare_auc(trueness.panel(labels, scores))
 
     for name, estimate in zip(comparison.names, comparison.values, strict=True):
-        alone = trueness.auc(y, scores[name])
+        alone = trueness.auc(labels, scores[name])
         assert estimate.value == pytest.approx(alone.value)
         assert ends(estimate) == pytest.approx(ends(alone))
 
 
 def test_all_are_equal_exactly_when_no_pair_differs(rng):
     for gap in (0.0, 0.5, 1.0):
-        y = (rng.random(150) < 0.4).astype(int)
+        labels = (rng.random(150) < 0.4).astype(int)
         scores = {
-            k: y + gap * i * y + rng.normal(size=150) for i, k in enumerate("abcd")
+            k: labels + gap * i * labels + rng.normal(size=150)
+            for i, k in enumerate("abcd")
         }
-        found = trueness.compare_auc(y, scores)
+        comparison = trueness.compare_auc(labels, scores)
 
-        p_values = sorted(pair.p_value for pair in found.pairs)
-        assert found.p_value == min(pair.p_adjusted for pair in found.pairs)
-        assert found.p_value == pytest.approx(min(1, 6 * p_values[0]))
+        p_values = sorted(pair.p_value for pair in comparison.pairs)
+        assert comparison.p_value == min(pair.p_adjusted for pair in comparison.pairs)
+        assert comparison.p_value == pytest.approx(min(1, 6 * p_values[0]))
 
 
 def brute_obuchowski(y, first, second, cluster):
@@ -222,20 +232,27 @@ def cluster_sums(placement, cluster_of_case, clusters):
 
 
 def test_clusters_by_the_formula_of_obuchowski(rng):
-    y, s, how = sample(rng, 150, clusters=20)
-    s = {k: np.round(v, 1) for k, v in s.items()}
-    pair = trueness.compare_auc(y, s, cluster=how["cluster"]).pairs[0]
-    value, sd = brute_obuchowski(y, s["a"], s["b"], how["cluster"])
-    assert (pair.difference.value, pair.difference.se) == pytest.approx((value, sd))
+    label, scores, design = sample(rng, 150, clusters=20)
+    cluster = design["cluster"]
+    first = np.round(scores["a"], 1)
+    second = np.round(scores["b"], 1)
+
+    comparison = trueness.compare_auc(label, {"a": first, "b": second}, cluster=cluster)
+
+    difference = comparison.pairs[0].difference
+    value, standard_error = brute_obuchowski(label, first, second, cluster)
+    assert difference.value == pytest.approx(value)
+    assert difference.se == pytest.approx(standard_error)
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
 def test_few_copies_are_not_proven_equal(margin):
-    y = [1, 1, 1, 0, 0, 0, 0, 0]
+    labels = [1, 1, 1, 0, 0, 0, 0, 0]
 
-    comparison = trueness.compare_auc(y, {"a": y, "b": y}, margin=margin)
+    comparison = trueness.compare_auc(labels, {"a": labels, "b": labels}, margin=margin)
 
     pair = comparison.pairs[0]
+
     assert (pair.difference.value, pair.p_value, comparison.p_value) == (0, 1, 1)
     assert pair.p_equivalent > 0.05
     # by hand: of 3 positives, a kind of which a share 1 - .025^(1/3) was not seen
@@ -244,10 +261,12 @@ def test_few_copies_are_not_proven_equal(margin):
 
 
 def test_few_copies_say_why_they_are_not_proven_equal():
-    y = [1, 1, 1, 0, 0, 0, 0, 0]
+    labels = [1, 1, 1, 0, 0, 0, 0, 0]
 
-    comparison = trueness.compare_auc(y, {"a": y, "b": y}, margin=0.5)
-    recall = trueness.compare_metric(y, {"a": y, "b": y}, "recall", margin=0.1)
+    comparison = trueness.compare_auc(labels, {"a": labels, "b": labels}, margin=0.5)
+    recall = trueness.compare_metric(
+        labels, {"a": labels, "b": labels}, "recall", margin=0.1
+    )
 
     assert "With 3 positive cases only a very large" in comparison.notes[0]
     assert "a - b: the same output in every case, p = 1" in repr(comparison)
@@ -255,53 +274,59 @@ def test_few_copies_say_why_they_are_not_proven_equal():
 
 
 def test_many_copies_are_equal():
-    y = np.repeat([0, 1], 500)
+    labels = np.repeat([0, 1], 500)
 
-    copies = trueness.compare_auc(y, {"a": y, "b": 2.0 * y}, margin=0.05)
+    copies = trueness.compare_auc(labels, {"a": labels, "b": 2.0 * labels}, margin=0.05)
 
     assert copies.pairs[0].p_equivalent < 1e-6
 
 
 def test_opposites_differ():
-    y = np.repeat([0, 1], 500)
+    labels = np.repeat([0, 1], 500)
 
-    opposites = trueness.compare_metric(y, {"a": y, "b": 1 - y}, "recall")
+    opposites = trueness.compare_metric(
+        labels, {"a": labels, "b": 1 - labels}, "recall"
+    )
 
     assert opposites.p_value < 1e-4
     assert not opposites.notes
 
 
 def test_copies_do_not_change_the_statistic_of_others(rng):
-    y, score = tied_cases(rng, 300)
+    labels, score = tied_cases(rng, 300)
     other_score = score + rng.normal(size=score.size)
     scores = {"a": score, "twin": score, "exp": np.exp(score), "b": other_score}
 
-    comparison = trueness.compare_auc(y, scores)
-    direct = trueness.compare_auc(y, {"a": score, "b": other_score})
+    comparison = trueness.compare_auc(labels, scores)
+    direct = trueness.compare_auc(labels, {"a": score, "b": other_score})
 
     assert comparison.pairs[2].statistic == pytest.approx(direct.pairs[0].statistic)
     assert comparison.p_value == min(pair.p_adjusted for pair in comparison.pairs)
 
     copies = [pair for pair in comparison.pairs if "b" not in (pair.first, pair.second)]
+
     assert {(pair.difference.value, pair.p_value) for pair in copies} == {(0, 1)}
 
 
 def test_a_class_without_a_difference_is_said(rng):
     # both find 25 of 30 positives; of 40 negatives a flags eight, b two of them
-    y = np.repeat([1, 0], [30, 40])
+    labels = np.repeat([1, 0], [30, 40])
     scores = {
         "a": np.repeat([1, 0, 1], [25, 37, 8]),
         "b": np.repeat([1, 0, 1], [25, 43, 2]),
     }
 
-    comparison = trueness.compare_auc(y, scores)
-    by_delong = trueness.compare_auc(y, scores, method="delong")
+    comparison = trueness.compare_auc(labels, scores)
+    by_delong = trueness.compare_auc(labels, scores, method="delong")
 
     (note, *_) = comparison.notes
+
     assert "a and b differ by the same amount on every positive case" in note
+
     # DeLong's interval knows of the negatives only
     interval = comparison.pairs[0].difference
     delong = by_delong.pairs[0].difference
+
     assert interval.high - interval.low > 1.2 * (delong.high - delong.low)
 
 
@@ -311,26 +336,33 @@ def votes(table):
     return Panel(["a", "b"], list(table), neg, pos)
 
 
-def test_tests_with_few_errors_cover_and_keep_the_margin(rng):
-    """Recall .90 and .99, specificity .9, on the margin: AUC and recall."""
-    held, false = np.zeros(2), np.zeros(2)
+@pytest.mark.parametrize(
+    ("compare", "margin"),
+    [
+        (trueness.compare_auc, 0.045),
+        (partial(trueness.compare_metric, metric="recall"), 0.09),
+    ],
+    ids=["auc", "recall"],
+)
+def test_tests_with_few_errors_cover_and_keep_the_margin(rng, compare, margin):
+    """Recall .90 and .99, specificity .9: the truth lies on the margin."""
+    label = np.repeat([1, 0], [20, 100])
+    flagged_rate = np.where(label[:, None] == 1, [0.90, 0.99], [0.1, 0.1])
+    covered = 0
+    falsely_noninferior = 0
     for _ in range(150):
-        both = stats.norm.cdf(
-            rng.normal(size=(120, 1)) * 0.6 + 0.8 * rng.normal(size=(120, 2))
-        )
-        y = np.repeat([1, 0], [20, 100])
-        flag = both < np.where(y[:, None] == 1, [0.90, 0.99], [0.1, 0.1])
-        p = trueness.panel(y, {"a": flag[:, 0], "b": flag[:, 1]})
-        for k, (ask, truth) in enumerate(
-            ((trueness.compare_auc, 0.045), (trueness.compare_metric, 0.09))
-        ):
-            more = {"metric": "recall"} if k else {}
-            pair = ask(p, margin=truth, **more).pairs[0]
-            held[k] += pair.difference.low <= -truth <= pair.difference.high
-            false[k] += pair.p_noninferior < 0.05
+        shared = 0.6 * rng.normal(size=(120, 1))
+        uniform = stats.norm.cdf(shared + 0.8 * rng.normal(size=(120, 2)))
+        flags = uniform < flagged_rate
+        panel = trueness.panel(label, {"a": flags[:, 0], "b": flags[:, 1]})
 
-    assert held.min() / 150 > 0.92 - 0.02
-    assert false.max() / 150 < 0.075 + 0.04
+        pair = compare(panel, margin=margin).pairs[0]
+
+        covered += pair.difference.low <= -margin <= pair.difference.high
+        falsely_noninferior += pair.p_noninferior < 0.05
+
+    assert covered / 150 > 0.92 - 0.02
+    assert falsely_noninferior / 150 < 0.075 + 0.04
 
 
 def test_margins_by_hand(asah):
@@ -373,6 +405,7 @@ def test_mcnemar_by_hand(metric):
     pair = trueness.compare_metric(votes(TABLE), metric, method="mcnemar").pairs[0]
 
     by_hand = stats.binomtest(only_first, discordant).pvalue
+
     assert pair.p_value == pytest.approx(by_hand)
     assert (pair.p_value < 0.05) == (pair.difference.low > 0)
 
@@ -385,9 +418,12 @@ def test_tango_is_mcnemar_without_a_continuity_correction(metric):
 
     pair = comparison.pairs[0]
     statistic = (only_first - only_second) / np.sqrt(only_first + only_second)
+
     assert pair.statistic == pytest.approx(statistic)
+
     # p-value, interval and overall test are one method
     low, high = ends(pair.difference)
+
     assert comparison.p_value == pair.p_value
     assert (comparison.p_value < 0.05) == (not low <= 0 <= high)
 
@@ -404,32 +440,33 @@ def test_a_difference_of_false_positive_rates_is_that_of_specificities_reversed(
 
 
 def test_any_metric_by_leaving_out_cases():
-    p = votes(TABLE)
-    found = trueness.compare_metric(p, "f1")
-    f1 = [2 * 29 / (2 * 29 + 5 + 8), 2 * 23 / (2 * 23 + 10 + 14)]
+    comparison = trueness.compare_metric(votes(TABLE), "f1")
 
-    assert [v.value for v in found.values] == pytest.approx(f1)
+    # of 37 positives the first flags 29 among 34, the second 23 among 33
+    first_f1 = 2 * 29 / (34 + 37)
+    second_f1 = 2 * 23 / (33 + 37)
+    assert [x.value for x in comparison.values] == pytest.approx([first_f1, second_f1])
 
     # 2 tp / (flagged + positives): linearised by hand, case by case
-    total = 0.0
-    for (a, b), (neg, pos) in TABLE.items():
-        for count, y in ((neg, 0), (pos, 1)):
-            u = [
-                (2 * v * y - f * (v + y)) / under
-                for v, f, under in ((a, f1[0], 34 + 37), (b, f1[1], 33 + 37))
-            ]
-            total += count * (u[0] - u[1]) ** 2
+    sum_of_squares = 0.0
+    for (first, second), counts in TABLE.items():
+        for label, count in enumerate(counts):
+            of_first = (2 * first * label - first_f1 * (first + label)) / (34 + 37)
+            of_second = (2 * second * label - second_f1 * (second + label)) / (33 + 37)
+            sum_of_squares += count * (of_first - of_second) ** 2
 
-    sd = np.sqrt(79 / 78 * total)
-
-    assert found.pairs[0].difference.se == pytest.approx(sd, rel=1e-6)
+    standard_error = np.sqrt(79 / 78 * sum_of_squares)
+    difference = comparison.pairs[0].difference
+    assert difference.se == pytest.approx(standard_error, rel=1e-6)
 
 
 def survey_rows():
-    i = np.arange(1, 61)
-    y, s = (i * 5 % 7 < 3).astype(int), (i * 3 % 19) / 19
-    p = (s + 0.02) / 1.05
-    return y, {"a": p, "b": np.roll(p, 1)}, 1 + (i * 7 % 11) / 2, i * 7 % 13
+    """Return labels, two scores, weights and clusters, as R's script makes them."""
+    case = np.arange(1, 61)
+    label = (case * 5 % 7 < 3).astype(int)
+    score = (case * 3 % 19 / 19 + 0.02) / 1.05
+    weight = 1 + (case * 7 % 11) / 2
+    return label, {"a": score, "b": np.roll(score, 1)}, weight, case * 7 % 13
 
 
 @pytest.mark.parametrize(
@@ -439,39 +476,41 @@ def survey_rows():
 )
 def test_the_survey_package_agrees_on_clusters(metric, tolerance):
     """R: each cluster left out in turn (JK1 of svydesign(ids, weights))."""
-    y, scores, weight, cluster = survey_rows()
+    labels, scores, weight, cluster = survey_rows()
 
     comparison = trueness.compare_metric(
-        y, scores, metric=metric, weight=weight, cluster=cluster
+        labels, scores, metric=metric, weight=weight, cluster=cluster
     )
 
     difference = comparison.pairs[0].difference
     printed = SURVEY["pair by cluster"][metric]
+
     assert (difference.value, difference.se) == pytest.approx(printed, rel=tolerance)
 
 
 @pytest.mark.parametrize(("metric", "tolerance"), [("recall", 0.013), ("f1", 0.02)])
 def test_the_survey_package_agrees_on_weighted_cases(metric, tolerance):
     """R: each case left out in turn."""
-    y, scores, weight, _ = survey_rows()
+    labels, scores, weight, _ = survey_rows()
 
-    comparison = trueness.compare_metric(y, scores, metric=metric, weight=weight)
+    comparison = trueness.compare_metric(labels, scores, metric=metric, weight=weight)
 
     difference = comparison.pairs[0].difference
     value, standard_error = SURVEY["pair by case"][metric]
     # they have (n - 1) / n of 60 rows, we of as many equal cases (Kish)
-    counted = weight[y == 1] if metric == "recall" else weight
+    counted = weight[labels == 1] if metric == "recall" else weight
     equal_cases = counted.sum() ** 2 / (counted @ counted)
     standard_error *= np.sqrt((1 - 1 / equal_cases) / (59 / 60))
+
     assert difference.value == pytest.approx(value, rel=1e-9)
     assert 1 - tolerance < difference.se / standard_error < 1
 
 
 @pytest.fixture
 def half_positives(rng):
-    y = np.repeat([1, 0], [50, 50])
-    scores = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
-    return trueness.panel(y, {"a": scores[:, 0], "b": scores[:, 1]})
+    labels = np.repeat([1, 0], [50, 50])
+    scores = rng.normal(size=(100, 2)) + labels[:, None] * [1.5, 0.5]
+    return trueness.panel(labels, {"a": scores[:, 0], "b": scores[:, 1]})
 
 
 def test_precision_of_a_case_control_sample_needs_the_prevalence(half_positives):
@@ -505,24 +544,28 @@ def test_precision_at_a_prevalence_by_hand(half_positives):
 
 
 def test_mcnemar_refuses_what_it_cannot_count(half_positives):
-    y = np.repeat([1, 0], [50, 50])
+    labels = np.repeat([1, 0], [50, 50])
     weight = np.arange(100) + 1.0
 
     with pytest.raises(trueness.InputError, match="proportions on the same cases"):
         trueness.compare_metric(half_positives, "f1", method="mcnemar")
     with pytest.raises(trueness.InputError, match="does not take weights"):
         trueness.compare_metric(
-            y, {"a": y, "b": y}, "recall", method="mcnemar", weight=weight
+            labels,
+            {"a": labels, "b": labels},
+            "recall",
+            method="mcnemar",
+            weight=weight,
         )
 
 
 def test_a_metric_without_a_value_is_not_judged():
     p = trueness.panel([1, 1, 0, 0], {"a": [1, 0, 0, 1], "b": [0] * 4})
-    found = trueness.compare_metric(p, "precision", margin=0.1)
-    pair = found.pairs[0]
+    comparison = trueness.compare_metric(p, "precision", margin=0.1)
+    pair = comparison.pairs[0]
 
-    assert np.isnan([pair.p_value, found.p_value, pair.p_noninferior]).all()
-    assert "precision of 'b' is undefined" in found.notes[0]
+    assert np.isnan([pair.p_value, comparison.p_value, pair.p_noninferior]).all()
+    assert "precision of 'b' is undefined" in comparison.notes[0]
 
     none = trueness.panel([0, 0, 0], {"a": [1, 0, 1], "b": [0, 0, 1]})
 
@@ -542,21 +585,23 @@ def area_of(tally):
 
 @pytest.mark.parametrize("arguments", [(), ("weight",), ("weight", "cluster")])
 def test_a_number_of_ones_own_has_the_interval_of_the_formula(rng, arguments):
-    y, scores, design = sample(rng, 120, gap=0.3, clusters=30)
-    panel = trueness.panel(y, scores, **{name: design[name] for name in arguments})
+    labels, scores, design = sample(rng, 120, gap=0.3, clusters=30)
+    panel = trueness.panel(labels, scores, **{name: design[name] for name in arguments})
 
     by_formula = trueness.compare(panel, trueness.auc).pairs[0]
     by_jackknife = trueness.compare(panel, area_of, method="jackknife").pairs[0]
 
     assert by_formula == trueness.compare_auc(panel).pairs[0]
     assert by_jackknife.difference.value == by_formula.difference.value
+
     standard_error = pytest.approx(by_formula.difference.se, rel=0.03)
+
     assert by_jackknife.difference.se == standard_error
 
 
 def test_a_number_of_ones_own_says_its_range(rng):
-    y, scores, _ = sample(rng, 120, gap=0.3)
-    panel = trueness.panel(y, scores)
+    labels, scores, _ = sample(rng, 120, gap=0.3)
+    panel = trueness.panel(labels, scores)
 
     def tenfold(tally):
         return 10 * area_of(tally)
@@ -564,49 +609,52 @@ def test_a_number_of_ones_own_says_its_range(rng):
     pair = trueness.compare(panel, tenfold, value_range=(0, 10)).pairs[0]
 
     by_formula = trueness.compare_auc(panel).pairs[0]
+
     assert pair.difference.value == pytest.approx(10 * by_formula.difference.value)
     with pytest.raises(trueness.InputError, match="outside its range"):
         trueness.compare(panel, tenfold)
 
 
 def test_one_classifier_cannot_be_compared(rng):
-    y, scores, _ = sample(rng, 120)
-    panel = trueness.panel(y, scores)
+    labels, scores, _ = sample(rng, 120)
+    panel = trueness.panel(labels, scores)
 
     with pytest.raises(trueness.InputError, match="at least two classifiers"):
         trueness.compare(panel[["a"]], trueness.auc)
 
 
 def test_a_number_of_ones_own_by_redrawn_cases(rng):
-    y, s, how = sample(rng, 150, gap=0.5, clusters=40)
+    labels, scores, how = sample(rng, 150, gap=0.5, clusters=40)
 
     def area(t):
         return trueness.auc(t).value
 
     for design in ({}, {"weight": how["weight"]}, how):
-        panel = trueness.panel(y, s, **design)
+        panel = trueness.panel(labels, scores, **design)
         formula = trueness.compare(panel, trueness.auc).pairs[0].difference
-        found = trueness.compare(panel, area, margin=0.1)
-        pair = found.pairs[0]
+        comparison = trueness.compare(panel, area, margin=0.1)
+        pair = comparison.pairs[0]
 
         assert pair.difference.method == "bootstrap"
         assert pair.difference.value == formula.value
         assert pair.difference.se == pytest.approx(formula.se, rel=0.15)
         # each classifier has the interval that it has alone, p that of the interval
         alone = trueness.estimate(panel["a"], area)
-        assert ends(found.values[0]) == ends(alone)
+        assert ends(comparison.values[0]) == ends(alone)
         low, high = ends(pair.difference)
         assert (pair.p_value < 0.05) == (not low <= 0 <= high)
 
 
 def test_medians_of_copies_are_not_proven_equal(rng):
-    y = np.repeat([1, 0], 10)
+    labels = np.repeat([1, 0], 10)
     s = rng.random(20)
 
     def median(t):
         return float(np.median(np.repeat(t.score, t.pos.astype(int))))
 
-    pair = trueness.compare(y, {"a": s, "b": s}, statistic=median, margin=0.1).pairs[0]
+    pair = trueness.compare(
+        labels, {"a": s, "b": s}, statistic=median, margin=0.1
+    ).pairs[0]
 
     assert pair.p_value == 1
     assert pair.p_equivalent > 0.05
@@ -634,23 +682,26 @@ def same_comparison(comparison, other):
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_clusters_of_one_case_and_equal_weights_change_nothing(ask, rng):
-    y, scores, _ = tied_sample(rng)
+    labels, scores, _ = tied_sample(rng)
 
-    plain = ask(y, scores, margin=0.05).pairs[0]
-    alone = ask(y, scores, margin=0.05, cluster=np.arange(90)).pairs[0]
-    equally_weighted = ask(y, scores, margin=0.05, weight=np.full(90, 2.5)).pairs[0]
+    plain = ask(labels, scores, margin=0.05).pairs[0]
+    alone = ask(labels, scores, margin=0.05, cluster=np.arange(90)).pairs[0]
+    equally_weighted = ask(labels, scores, margin=0.05, weight=np.full(90, 2.5)).pairs[
+        0
+    ]
 
     assert alone == plain
+
     same_comparison(equally_weighted, plain)
 
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_weights_have_the_value_of_copies_and_a_larger_error(ask, rng):
-    y, scores, _ = tied_sample(rng)
+    labels, scores, _ = tied_sample(rng)
     number = rng.integers(1, 5, 90)
 
-    weighted = ask(y, scores, margin=0.05, weight=number).pairs[0]
-    copies = ask(y, scores, margin=0.05, count=number).pairs[0]
+    weighted = ask(labels, scores, margin=0.05, weight=number).pairs[0]
+    copies = ask(labels, scores, margin=0.05, count=number).pairs[0]
 
     assert weighted.difference.value == pytest.approx(copies.difference.value)
     assert weighted.difference.se > copies.difference.se
@@ -659,14 +710,15 @@ def test_weights_have_the_value_of_copies_and_a_larger_error(ask, rng):
 @pytest.mark.parametrize("designed", [False, True])
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_the_reversed_pair_has_the_reversed_answer(ask, designed, rng):
-    y, scores, sample_design = tied_sample(rng)
+    labels, scores, sample_design = tied_sample(rng)
     design = sample_design if designed else {}
     reversed_scores = {"b": scores["b"], "a": scores["a"]}
 
-    forward = ask(y, scores, margin=0.05, **design).pairs[0]
-    backward = ask(y, reversed_scores, margin=0.05, **design).pairs[0]
+    forward = ask(labels, scores, margin=0.05, **design).pairs[0]
+    backward = ask(labels, reversed_scores, margin=0.05, **design).pairs[0]
 
     low, high = ends(forward.difference)
+
     assert ends(backward.difference) == pytest.approx((-high, -low))
     assert backward.p_noninferior == pytest.approx(forward.p_noninferior_second)
     assert backward.p_value == pytest.approx(forward.p_value)
@@ -690,7 +742,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("words", ERRORS)
-def test_errors(asah, words):
-    with pytest.raises((trueness.InputError, trueness.NotEnoughCases), match=words):
-        ERRORS[words](asah)
+@pytest.mark.parametrize("message", ERRORS)
+def test_errors(asah, message):
+    with pytest.raises((trueness.InputError, trueness.NotEnoughCases), match=message):
+        ERRORS[message](asah)

@@ -116,8 +116,8 @@ def test_an_analysis_of_a_tally_takes_cases_in_many_forms(analysis):
     options = options_of(analysis)
     expected = analysis(T, **options)
 
-    for data, words in CASES_IN_MANY_FORMS:
-        same(analysis(*data, **words, **options), expected)
+    for data, arguments in CASES_IN_MANY_FORMS:
+        same(analysis(*data, **arguments, **options), expected)
 
 
 @pytest.mark.parametrize("analysis", public("tally"), ids=lambda f: f.__name__)
@@ -125,8 +125,8 @@ def test_an_analysis_of_a_tally_answers_for_each_of_several(analysis):
     options = options_of(analysis)
     expected = analysis(T, **options)
 
-    for data, words in TWO_SCORES_IN_MANY_FORMS:
-        answers = analysis(*data, **words, **options)
+    for data, arguments in TWO_SCORES_IN_MANY_FORMS:
+        answers = analysis(*data, **arguments, **options)
         assert list(answers) == ["a", "b"]
         same(answers["a"], expected)
 
@@ -139,6 +139,7 @@ def test_an_analysis_of_a_tally_answers_for_each_group(analysis):
     answers = analysis(FRAME, label="y", score="a", by="site", **options)
 
     assert list(answers) == ["north", "south", WHOLE]
+
     same(answers[WHOLE], analysis(T, **options))
     same(answers["north"], analysis(Y[north], A[north], **options))
 
@@ -154,6 +155,7 @@ def test_an_analysis_of_a_panel_takes_cases_in_many_forms(analysis):
     same(analysis(Y, FRAME[["a", "b"]], **options), answer)
     same(analysis(FRAME, label="y", scores=["a", "b"], **options), answer)
     same(analysis(Y, A, B, **options), of_matrix)
+
     assert type(of_matrix) is type(answer)
 
 
@@ -164,6 +166,7 @@ def test_an_analysis_of_a_panel_answers_for_each_group(analysis):
     answers = analysis(FRAME, label="y", scores=["a", "b"], by="site", **options)
 
     assert list(answers) == ["north", "south", WHOLE]
+
     same(answers[WHOLE], analysis(P, **options))
 
 
@@ -213,6 +216,7 @@ def test_reports_take_what_analyses_take(tmp_path):
 
     figures_of_arrays = of_arrays.read_text().count("<svg")
     figures_of_frame = of_frame.read_text().count("<svg")
+
     assert figures_of_arrays == figures_of_frame > 3
 
 
@@ -240,7 +244,7 @@ def test_a_missing_label_is_unknown():
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "message"),
     [
         (
             lambda: trueness.auc(Y),
@@ -268,8 +272,8 @@ def test_a_missing_label_is_unknown():
         (lambda: trueness.auc(Y, A[:-1]), "80"),
     ],
 )
-def test_wrong_questions_are_answered_in_words(ask, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_questions_are_answered_in_words(ask, message):
+    with pytest.raises(InputError, match=message):
         ask()
 
 
@@ -288,10 +292,10 @@ def test_the_answer_is_the_functions_own_and_inputs_stay():
     assert size(Y, A, factor=2) == 160
     assert width(Y, A, B, A) == 3
 
-    words = {"label": "y", "score": "a"}
+    options = {"label": "y", "score": "a"}
 
-    assert size(FRAME, **words) == 80
-    assert words == {"label": "y", "score": "a"}
+    assert size(FRAME, **options) == 80
+    assert options == {"label": "y", "score": "a"}
 
 
 def test_the_design_can_be_said_of_counts():

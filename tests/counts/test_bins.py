@@ -77,6 +77,7 @@ def test_bins_without_small_counts_end_as_soon_as_they_can(seed):
 
     assert starts[0] == 0
     assert fine(starts, counts, 3)
+
     for first, end in pairwise(starts):
         for earlier_end in range(first + 1, end):
             part = [column[first:earlier_end] for column in counts]

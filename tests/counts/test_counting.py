@@ -42,9 +42,9 @@ SCORE = [4, 3, 2, 1]
     ],
 )
 def test_which_label_is_positive(label, positive, pos):
-    t = trueness.tally(label, SCORE, positive=positive)
-    assert t.pos.tolist() == pos
-    assert t.neg.tolist() == [1 - p for p in pos]
+    tally = trueness.tally(label, SCORE, positive=positive)
+    assert tally.pos.tolist() == pos
+    assert tally.neg.tolist() == [1 - p for p in pos]
 
 
 @pytest.mark.parametrize(
@@ -62,22 +62,17 @@ def test_which_label_is_positive(label, positive, pos):
     ],
 )
 def test_missing_labels_are_unknown(label):
-    t = trueness.tally(label, SCORE)
-    assert t.pos.tolist() == [1, 0, 0, 0]
-    assert t.neg.tolist() == [0, 0, 1, 0]
-    assert t.unknown.tolist() == [0, 1, 0, 1]
+    tally = trueness.tally(label, SCORE)
+
+    assert tally.pos.tolist() == [1, 0, 0, 0]
+    assert tally.neg.tolist() == [0, 0, 1, 0]
+    assert tally.unknown.tolist() == [0, 1, 0, 1]
 
 
-def test_missing_text_and_dates():
-    t = trueness.tally(["y", None, "n", float("nan")], SCORE, positive="y")
+def test_missing_texts_are_unknown():
+    tally = trueness.tally(["y", None, "n", float("nan")], SCORE, positive="y")
 
-    assert t.unknown.tolist() == [0, 1, 0, 1]
-
-    day = np.array(["2026-01-01", "NaT", "2026-01-02", "NaT"], dtype="datetime64[D]")
-    t = trueness.tally(day, SCORE, positive=datetime.date(2026, 1, 1))
-
-    assert t.pos.tolist() == [1, 0, 0, 0]
-    assert t.n_unknown == 2
+    assert tally.unknown.tolist() == [0, 1, 0, 1]
 
 
 def test_all_labels_missing_or_none_at_all():
@@ -86,7 +81,7 @@ def test_all_labels_missing_or_none_at_all():
 
 
 @pytest.mark.parametrize(
-    ("label", "positive", "words"),
+    ("label", "positive", "message"),
     [
         (["a", "b", "a", "b"], None, "'a', 'b': choose which one.*positive=\"b\""),
         ([1, 2, 1, 2], None, "holds 1, 2: choose which one"),
@@ -111,8 +106,8 @@ def test_all_labels_missing_or_none_at_all():
         (7, None, "y_true must be a column of values; found int"),
     ],
 )
-def test_doubtful_labels(label, positive, words):
-    with pytest.raises(InputError, match=words):
+def test_doubtful_labels(label, positive, message):
+    with pytest.raises(InputError, match=message):
         trueness.tally(label, SCORE, positive=positive)
 
 
@@ -138,26 +133,37 @@ def test_positive_without_labels():
         pd.Series([2, 1, 1, 0], index=[7, 5, 3, 1]),
         pl.Series([2, 1, 1, 0], dtype=pl.Int16),
         pl.Series([Decimal(2), Decimal(1), Decimal(1), Decimal(0)]),
-        range(2, -2, -1),
     ],
 )
 def test_scores_of_any_number_type(score):
-    t = trueness.tally([1, 0, 1, 0], score)
-    if isinstance(score, range):
-        assert t.score.tolist() == [2, 1, 0, -1]
-        return
+    tally = trueness.tally([1, 0, 1, 0], score)
 
-    assert t.score.tolist() == [2, 1, 0]
-    assert t.neg.tolist() == [0, 1, 1]
+    assert tally.score.tolist() == [2, 1, 0]
+    assert tally.neg.tolist() == [0, 1, 1]
+
+
+def test_missing_dates_are_unknown():
+    day = np.array(["2026-01-01", "NaT", "2026-01-02", "NaT"], dtype="datetime64[D]")
+
+    tally = trueness.tally(day, SCORE, positive=datetime.date(2026, 1, 1))
+
+    assert tally.pos.tolist() == [1, 0, 0, 0]
+    assert tally.n_unknown == 2
+
+
+def test_scores_may_be_a_range():
+    tally = trueness.tally([1, 0, 1, 0], range(2, -2, -1))
+
+    assert tally.score.tolist() == [2, 1, 0, -1]
 
 
 def test_a_hard_classifier_is_a_classifier():
-    t = trueness.tally([1, 0, 1, 0], np.array([True, False, False, True]))
-    assert t.score.tolist() == [1, 0]
+    tally = trueness.tally([1, 0, 1, 0], np.array([True, False, False, True]))
+    assert tally.score.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
-    ("score", "words"),
+    ("score", "message"),
     [
         ([1, np.nan, 2, np.inf], r"finite; found.* at 2 of 4 \(positions 1, 3\)"),
         ([1, None, 2, 3], r"missing or infinite at 1 of 4 \(position 1\)"),
@@ -171,8 +177,8 @@ def test_a_hard_classifier_is_a_classifier():
         (np.array(4.0), "one-dimensional"),
     ],
 )
-def test_scores_that_are_none(score, words):
-    with pytest.raises(InputError, match=words):
+def test_scores_that_are_none(score, message):
+    with pytest.raises(InputError, match=message):
         trueness.tally([1, 0, 1, 0], score)
 
 
@@ -184,38 +190,66 @@ def test_nothing_and_one():
 
 
 def test_rows_that_are_already_counted():
-    t = trueness.tally([1, 0, None, 1], [0.5, 0.5, 0.5, 0.1], count=[3, 2, 4, 0])
+    tally = trueness.tally([1, 0, None, 1], [0.5, 0.5, 0.5, 0.1], count=[3, 2, 4, 0])
 
-    assert (t.score.tolist(), t.pos.tolist()) == ([0.5], [3])
-    assert (t.neg.tolist(), t.unknown.tolist()) == ([2], [4])
+    assert tally.score.tolist() == [0.5]
+    assert tally.pos.tolist() == [3]
+    assert tally.neg.tolist() == [2]
+    assert tally.unknown.tolist() == [4]
 
-    p = trueness.panel([1, 0], {"a": [1, 0]}, count=np.array([5.0, 6.0]))
 
-    assert (p.n_pos, p.n_neg) == (5, 6)
+def test_rows_of_a_panel_that_are_already_counted():
+    panel = trueness.panel([1, 0], {"a": [1, 0]}, count=np.array([5.0, 6.0]))
 
-    for wrong, words in [
+    assert panel.n_pos == 5
+    assert panel.n_neg == 6
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
         ([1, 2, 3], "count has 3, scores has 4"),
         ([1, 2, 3, 0.5], "Weights are not counts"),
         ([1, 2, 3, -1], "zero or more"),
         (["a"] * 4, "whole numbers"),
-    ]:
-        with pytest.raises(InputError, match=words):
-            trueness.tally([1, 0, None, 1], [1, 2, 3, 4], count=wrong)
+    ],
+)
+def test_wrong_counts_of_rows(count, message):
+    with pytest.raises(InputError, match=message):
+        trueness.tally([1, 0, None, 1], [1, 2, 3, 4], count=count)
+
+
+def test_groups_of_a_panel_add_up(rng):
+    labels = rng.integers(0, 2, 200)
+    scores = rng.integers(0, 9, 200)
+    by_name = {"a": scores, "b": -scores}
+    site = rng.choice(["north", "south", "west"], 200).tolist()
+
+    panels = trueness.panel(labels, by_name, by=site)
+
+    assert sum(panels.values()) == trueness.panel(labels, by_name)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", None], "a group for every case; missing at 1 of 2"),
+        (["a"], "by has 1, scores has 2"),
+    ],
+)
+def test_every_case_needs_a_group(groups, message):
+    with pytest.raises(InputError, match=message):
+        trueness.tally([0, 1], [0, 1], by=groups)
 
 
 def test_groups_add_up(rng):
-    y, s = rng.integers(0, 2, 200), rng.integers(0, 9, 200)
+    labels = rng.integers(0, 2, 200)
+    scores = rng.integers(0, 9, 200)
     site = rng.choice(["north", "south", "west"], 200)
-    parts = trueness.tally(y, s, by=site)
 
-    assert list(parts) == ["north", "south", "west"]
-    assert sum(parts.values()) == trueness.tally(y, s)
-    assert parts["west"] == trueness.tally(y[site == "west"], s[site == "west"])
+    tallies = trueness.tally(labels, scores, by=site)
 
-    panels = trueness.panel(y, {"a": s, "b": -s}, by=list(site))
-
-    assert sum(panels.values()) == trueness.panel(y, {"a": s, "b": -s})
-    with pytest.raises(InputError, match="a group for every case; missing at 1 of 2"):
-        trueness.tally([0, 1], [0, 1], by=["a", None])
-    with pytest.raises(InputError, match="by has 1, scores has 2"):
-        trueness.tally([0, 1], [0, 1], by=["a"])
+    in_west = site == "west"
+    assert list(tallies) == ["north", "south", "west"]
+    assert sum(tallies.values()) == trueness.tally(labels, scores)
+    assert tallies["west"] == trueness.tally(labels[in_west], scores[in_west])

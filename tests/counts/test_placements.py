@@ -36,6 +36,7 @@ def test_wins_count_two_and_ties_one(seed):
     tally = sample(seed)
 
     difference = pairs(tally)
+
     assert twice_wins(tally) == 2 * (difference > 0).sum() + (difference == 0).sum()
     assert tied_proportion(tally) == pytest.approx((difference == 0).mean())
 
@@ -48,6 +49,7 @@ def test_wins_of_very_many_cases_are_exact():
     wins = twice_wins(Tally([3, 2, 1], pos=pos, neg=neg))
 
     below = [neg[1] + neg[2], neg[2], 0]
+
     assert wins == sum(p * (2 * b + n) for p, b, n in zip(pos, below, neg, strict=True))
 
 
@@ -66,6 +68,7 @@ def test_wins_of_many_rows_are_added_block_by_block():
     wins = twice_wins(Tally(np.arange(rows, 0, -1.0), neg=neg, pos=pos))
 
     below = neg.sum() - np.cumsum(neg)
+
     assert wins == int((pos * (2 * below + neg)).sum())
 
 
@@ -110,7 +113,9 @@ def test_corners_keep_clusters_where_they_are():
     few = corners(tally)
 
     assert few.pos.tolist() == [2, 0, 1, 0]
+
     positives = few.clusters.per_cluster(few.clusters.counts[1])
+
     assert sorted(positives.tolist()) == [1, 2]
 
 

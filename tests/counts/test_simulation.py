@@ -23,9 +23,9 @@ def test_rank_frequencies_follow_fermi_dirac_when_balanced(n_pos, miss):
     assert seen.sum() == pytest.approx(n_pos)
 
     # largest error of the maximum-entropy form 0.02, sampling error 0.008
-    found = np.abs(seen - fd.probability(np.arange(1, 101))).max()
+    result = np.abs(seen - fd.probability(np.arange(1, 101))).max()
 
-    assert found == pytest.approx(miss, abs=0.03)
+    assert result == pytest.approx(miss, abs=0.03)
 
 
 @pytest.mark.parametrize("r", [0.0, 0.3, 0.6])
@@ -36,25 +36,28 @@ def test_ranks_of_a_panel_correlate_within_the_classes(r):
     for name, auc in {"a": 0.6, "b": 0.8, "c": 0.7}.items():
         assert trueness.auc(p[name]).value == pytest.approx(auc, abs=0.015)
     for rows in (p.rows[p.pos == 1], p.rows[p.neg == 1]):
-        found = spearmanr(rows).statistic[np.triu_indices(3, 1)]
-        assert found == pytest.approx(r, abs=0.04)
+        result = spearmanr(rows).statistic[np.triu_indices(3, 1)]
+        assert result == pytest.approx(r, abs=0.04)
 
 
 def test_a_matrix_of_correlations():
-    wanted = np.array([[1, 0.5, 0], [0.5, 1, -0.2], [0, -0.2, 1]])
+    expected = np.array([[1, 0.5, 0], [0.5, 1, -0.2], [0, -0.2, 1]])
     p = trueness.simulate_panel(
-        40_000, 20_000, [0.6, 0.7, 0.8], correlation=wanted, rng=5
+        40_000, 20_000, [0.6, 0.7, 0.8], correlation=expected, rng=5
     )
 
     assert p.names == ("C1", "C2", "C3")
-    assert spearmanr(p.rows[p.neg == 1]).statistic == pytest.approx(wanted, abs=0.03)
+    assert spearmanr(p.rows[p.neg == 1]).statistic == pytest.approx(expected, abs=0.03)
 
 
 def test_the_seed_decides():
     a, b = (trueness.simulate_panel(50, 20, [0.6, 0.7], rng=7) for _ in range(2))
+
     assert a == b
     assert trueness.simulate_panel(50, 20, [0.6, 0.7], rng=8) != a
+
     t = trueness.simulate_tally(20, 5, 0.9, rng=np.random.default_rng(3))
+
     assert t == trueness.simulate_tally(20, 5, 0.9, rng=3)
 
 

@@ -193,6 +193,7 @@ def test_ranges_of_many_scores_are_of_like_size(rng):
     ranges = sorting._ranges_of_scores(scores, 5)
 
     sizes = np.bincount(ranges)
+
     assert sizes.size == 5
     # each edge is a quantile of 4,096 scores: an error of some 320 cases
     assert sizes == pytest.approx(np.full(5, 10_000), abs=1500)

@@ -18,41 +18,47 @@ SCORE = [0.9, 0.8, 0.8, 0.7, 0.7, 0.7, 0.4, 0.2, 0.2, 0.1]
 
 
 def test_ten_cases_by_hand():
-    t = trueness.tally(LABEL, SCORE)
+    tally = trueness.tally(LABEL, SCORE)
 
-    assert t.score.tolist() == [0.9, 0.8, 0.7, 0.4, 0.2, 0.1]
-    assert t.neg.tolist() == [0, 1, 2, 0, 1, 1]
-    assert t.pos.tolist() == [1, 1, 1, 1, 0, 0]
-    assert t.unknown.tolist() == [0, 0, 0, 0, 1, 0]
-    assert (t.n, t.n_neg, t.n_pos, t.n_unknown, len(t)) == (10, 5, 4, 1, 6)
-    assert t.prevalence == 4 / 9
+    assert tally.score.tolist() == [0.9, 0.8, 0.7, 0.4, 0.2, 0.1]
+    assert tally.neg.tolist() == [0, 1, 2, 0, 1, 1]
+    assert tally.pos.tolist() == [1, 1, 1, 1, 0, 0]
+    assert tally.unknown.tolist() == [0, 0, 0, 0, 1, 0]
+    assert (tally.n, tally.n_neg, tally.n_pos, tally.n_unknown, len(tally)) == (
+        10,
+        5,
+        4,
+        1,
+        6,
+    )
+    assert tally.prevalence == 4 / 9
 
 
 def test_constructor_makes_canonical_form():
-    t = Tally([1, 3, -0.0, 0.0, 3], neg=[0, 1, 1, 2, 4], pos=[0, 0, 0, 1, 0])
+    tally = Tally([1, 3, -0.0, 0.0, 3], neg=[0, 1, 1, 2, 4], pos=[0, 0, 0, 1, 0])
 
-    assert t.score.tolist() == [3.0, 0.0]
-    assert not np.signbit(t.score).any()
-    assert t.neg.tolist() == [5, 3]
-    assert t.pos.tolist() == [0, 1]
+    assert tally.score.tolist() == [3.0, 0.0]
+    assert not np.signbit(tally.score).any()
+    assert tally.neg.tolist() == [5, 3]
+    assert tally.pos.tolist() == [0, 1]
 
-    for column in (t.score, t.neg, t.pos, t.unknown):
-        assert column.dtype == (np.float64 if column is t.score else np.int64)
+    for column in (tally.score, tally.neg, tally.pos, tally.unknown):
+        assert column.dtype == (np.float64 if column is tally.score else np.int64)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
 
     with pytest.raises(AttributeError):
-        t.score = 3
+        tally.score = 3
     with pytest.raises(AttributeError):
         Panel(["a"], [[1]], pos=[1]).names = ("b",)
 
 
 def test_the_empty_tally_is_zero():
-    t = trueness.tally(LABEL, SCORE)
+    tally = trueness.tally(LABEL, SCORE)
 
-    assert t + Tally() == t == Tally() + t == t - Tally()
-    assert sum([t, t]) == t + t
-    assert sum([t, t]).n == 20
+    assert tally + Tally() == tally == Tally() + tally == tally - Tally()
+    assert sum([tally, tally]) == tally + tally
+    assert sum([tally, tally]).n == 20
     assert np.isnan(Tally().prevalence)
     assert repr(Tally()) == (
         "Tally: 0 cases (0 negative, 0 positive, 0 unknown), 0 distinct scores"
@@ -60,42 +66,45 @@ def test_the_empty_tally_is_zero():
 
 
 def test_equal_exactly_when_the_cases_are_the_same():
-    t = trueness.tally(LABEL, SCORE)
-    assert t == Tally(t.score[::-1], t.neg[::-1], t.pos[::-1], t.unknown[::-1])
-    assert t != t.without_labels()
-    assert t != t + t
-    assert t != "tally"
+    tally = trueness.tally(LABEL, SCORE)
+
+    assert tally == Tally(
+        tally.score[::-1], tally.neg[::-1], tally.pos[::-1], tally.unknown[::-1]
+    )
+    assert tally != tally.without_labels()
+    assert tally != tally + tally
+    assert tally != "tally"
 
 
 def test_map_may_merge_scores_and_turn_them_round():
-    t = trueness.tally([1, 0, 1, 0], [-2, 2, 1, 0])
-    squared = t.map(np.square)
+    tally = trueness.tally([1, 0, 1, 0], [-2, 2, 1, 0])
+    squared = tally.map(np.square)
 
     assert squared.score.tolist() == [4, 1, 0]
     assert squared.pos.tolist() == [1, 1, 0]
     assert squared.neg.tolist() == [1, 0, 1]
-    assert t.map(lambda s: -s).score.tolist() == [2, 0, -1, -2]
+    assert tally.map(lambda s: -s).score.tolist() == [2, 0, -1, -2]
     with pytest.raises(InputError, match=r"one score per score, shape \(4,\)"):
-        t.map(lambda s: 3.0)
+        tally.map(lambda s: 3.0)
     with pytest.raises(InputError, match="score must be finite"):
-        t.map(lambda s: s / 0.0 if False else np.full(4, np.nan))
+        tally.map(lambda s: s / 0.0 if False else np.full(4, np.nan))
 
 
 def test_subtraction_never_goes_below_zero():
-    t = Tally([2, 1], neg=[1, 0], pos=[0, 1])
+    tally = Tally([2, 1], neg=[1, 0], pos=[0, 1])
 
     with pytest.raises(InputError, match="more cases than a at 1 scores, first 2"):
-        t - Tally([2], neg=[2])
+        tally - Tally([2], neg=[2])
     with pytest.raises(InputError, match=r"at 1 scores, first 1\.5"):
-        t - Tally([1.5], neg=[1])
+        tally - Tally([1.5], neg=[1])
     with pytest.raises(InputError, match="Is b the part and a the whole"):
-        Tally() - t
+        Tally() - tally
 
     for other in (1, Panel(["a"], [[2]], neg=[1])):
         with pytest.raises(TypeError):
-            t - other
+            tally - other
         with pytest.raises(TypeError):
-            t + other
+            tally + other
 
     p = Panel(["a"], [[1], [0]], pos=[1, 1])
 
@@ -160,23 +169,23 @@ def test_a_calibrator_keeps_the_bins():
 
 
 def test_other_maps_forget_the_cells_and_say_so():
-    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
+    tally = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
     with pytest.warns(trueness.DoubtfulAssumptionWarning, match="will have no bounds"):
-        assert not t.map(np.square).binned
+        assert not tally.map(np.square).binned
 
     with pytest.raises(InputError, match="rises and falls"):
-        t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
+        tally.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
     with pytest.raises(InputError, match="score must be finite"):
-        t.map(lambda s: np.where(s < 4, s, np.inf), monotone=True)
+        tally.map(lambda s: np.where(s < 4, s, np.inf), monotone=True)
 
 
 def test_hide_and_labelled():
-    t = trueness.tally(LABEL, SCORE)
-    hidden = t.without_labels()
+    tally = trueness.tally(LABEL, SCORE)
+    hidden = tally.without_labels()
 
     assert (hidden.n_neg, hidden.n_pos, hidden.n_unknown) == (0, 0, 10)
     assert hidden.unknown.tolist() == [1, 2, 3, 1, 2, 1]
-    assert t.labelled().n == 9
+    assert tally.labelled().n == 9
     assert len(hidden.labelled()) == 0
 
     p = Panel(["a"], [[1], [0]], pos=[1, 0], unknown=[1, 1])
@@ -186,9 +195,9 @@ def test_hide_and_labelled():
 
 
 def test_text_and_html():
-    t = trueness.tally(["<b>", "no"], [1, 0], positive="<b>")
+    tally = trueness.tally(["<b>", "no"], [1, 0], positive="<b>")
 
-    assert repr(t) == (
+    assert repr(tally) == (
         "Tally: 2 cases (1 negative, 1 positive, 0 unknown), "
         "2 distinct scores from 0 to 1"
     )
@@ -197,7 +206,7 @@ def test_text_and_html():
 
     assert "<script>" not in p._repr_html_()
     assert "&lt;script&gt;" in p._repr_html_()
-    assert "&lt;" not in t._repr_html_()
+    assert "&lt;" not in tally._repr_html_()
 
     many = Tally(np.arange(100), neg=np.ones(100, int))
 
@@ -205,9 +214,10 @@ def test_text_and_html():
 
 
 def test_huge_counts_stay_whole():
-    t = Tally([1, 0], neg=[0, 3_000_000_000], pos=[2_000_000_000, 1])
-    assert (t + t).n_neg == 6_000_000_000
-    assert trueness.auc(t).value == 2_000_000_000 * 6_000_000_000 / (
+    tally = Tally([1, 0], neg=[0, 3_000_000_000], pos=[2_000_000_000, 1])
+
+    assert (tally + tally).n_neg == 6_000_000_000
+    assert trueness.auc(tally).value == 2_000_000_000 * 6_000_000_000 / (
         2 * 2_000_000_001 * 3_000_000_000
     ) + 3_000_000_000 / (2 * 2_000_000_001 * 3_000_000_000)
 
@@ -272,6 +282,7 @@ def test_the_observed_part_of_a_panel_lacks_no_output(cases):
     with_first = [case for case in cases if not np.isnan(case[1])]
 
     assert panel.complete_cases().n == len(with_both)
+
     if with_first:
         label, first, _ = zip(*with_first, strict=True)
         assert panel.complete_cases("a")["a"] == trueness.tally(
@@ -285,13 +296,13 @@ def test_votes_and_combinations(cases):
     votes = p.vote({"a": 0.5, "b": 1.5})
     expected = [
         (
-            y,
+            label,
             *(
                 np.nan if np.isnan(v) else float(v >= c)
                 for v, c in zip(o, (0.5, 1.5), strict=True)
             ),
         )
-        for y, *o in cases
+        for label, *o in cases
     ]
 
     assert votes == panel_of(expected)
@@ -319,12 +330,13 @@ def test_continuous_rows_are_ordered_by_the_first_columns(data):
 def test_eleven_voters_take_the_general_road():
     rows = np.array(list(product([0, 1], repeat=11)))
     p = Panel([f"v{k}" for k in range(11)], rows, unknown=np.ones(2048, int))
+
     assert len(p) == 2048
     assert p.vote(0.5) == p
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda p: p["aa"], "no classifier 'aa'.*Did you mean 'a'"),
         (lambda p: p["b"], "'b' has no score for 1 of 2 cases.*missing_scores="),
@@ -338,14 +350,14 @@ def test_eleven_voters_take_the_general_road():
         (lambda p: p.combine(lambda r: r[:, 1]), "score must be finite"),
     ],
 )
-def test_wrong_use_of_a_panel(make, words):
+def test_wrong_use_of_a_panel(make, message):
     p = trueness.panel([0, 1], {"a": [1, 0], "b": [1, np.nan]})
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=message):
         make(p)
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda: Tally([1, 2], neg=[1]), "score has 2, neg has 1"),
         (lambda: Tally([1], neg=[0.5]), "whole numbers, zero or more; found 0.5"),
@@ -360,21 +372,21 @@ def test_wrong_use_of_a_panel(make, words):
         (lambda: Panel(["a"], [[np.inf]]), "a must be finite"),
     ],
 )
-def test_wrong_rows(make, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_rows(make, message):
+    with pytest.raises(InputError, match=message):
         make()
 
 
 def test_frames_of_a_tally_and_a_panel():
-    t = trueness.tally([1, 0], [0.5, 0.25])
-    frame = t.to_frame()
+    tally = trueness.tally([1, 0], [0.5, 0.25])
+    frame = tally.to_frame()
 
     assert list(frame.columns) == ["score", "neg", "pos", "unknown"]
-    assert t.to_frame("dict")["score"] == [0.5, 0.25]
-    assert t.to_frame("polars").shape == (2, 4)
-    assert t.to_frame("pyarrow").num_rows == 2
+    assert tally.to_frame("dict")["score"] == [0.5, 0.25]
+    assert tally.to_frame("polars").shape == (2, 4)
+    assert tally.to_frame("pyarrow").num_rows == 2
     with pytest.raises(InputError, match=r"backend must be one of.*'panda'.*'pandas'"):
-        t.to_frame("panda")
+        tally.to_frame("panda")
 
     p = trueness.panel([1, 0], {"a": [1, 0], "neg": [1, 1]})
 
@@ -439,4 +451,5 @@ def test_scores_are_no_verdicts_of_tests():
     # what tells them apart may stand behind many verdicts
     rows = [[k // 16 % 2, k // 8 % 2, k // 4 % 2, k // 2 % 2, k % 2] for k in range(32)]
     rows[20][0] = 0.5
+
     assert not holds_tests(Panel(list("ABCDE"), rows, pos=[1] * 32))

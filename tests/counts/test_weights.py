@@ -13,38 +13,46 @@ from trueness._core.checks.errors import InputError, NotEnoughCases, Unsupported
 from trueness.counts.design import CANNOT
 
 
-def slow_twin(labels, scores, weights):
-    """Add up fractions in a dict: score -> label -> (sum, sum of squares)."""
-    found = defaultdict(lambda: [[Fraction(0)] * 2 for _ in range(3)])
-    for y, s, w in zip(labels, scores, weights, strict=True):
-        cell = found[float(s)][2 if y is None else int(y)]
-        cell[0] += Fraction(w)
-        cell[1] += Fraction(w) ** 2
-    return {s: c for s, c in found.items() if any(x[0] for x in c)}
+def sums_of_weights(labels, scores, weights):
+    """Return {score: (sum, sum of squares) of negatives, positives, unknowns}."""
+    sums_by_score = defaultdict(lambda: [[Fraction(0), Fraction(0)] for _ in range(3)])
+    for label, score, weight in zip(labels, scores, weights, strict=True):
+        column = 2 if label is None else int(label)
+        sums = sums_by_score[float(score)][column]
+        sums[0] += Fraction(weight)
+        sums[1] += Fraction(weight) ** 2
+
+    return {
+        score: columns
+        for score, columns in sums_by_score.items()
+        if any(total for total, _ in columns)
+    }
 
 
 def sample(n, seed=0, digits=1, unknown=0.1):
+    """Return labels with unknown ones, scores, and weights of which some are 0."""
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, 2, n).astype(object)
-    y[rng.random(n) < unknown] = None
+    label = rng.integers(0, 2, n).astype(object)
+    label[rng.random(n) < unknown] = None
     weight = np.where(rng.random(n) < 0.1, 0.0, rng.exponential(size=n))
-    return list(y), np.round(rng.normal(size=n), digits), weight
+    return list(label), np.round(rng.normal(size=n), digits), weight
 
 
 @pytest.mark.parametrize("digits", [1, 12])
-def test_slow_twin(digits):
-    y, s, w = sample(400, digits=digits)
-    t = trueness.tally(y, s, weight=w)
-    truth = slow_twin(y, s, w)
+def test_weights_are_added_up_by_score_and_label(digits):
+    labels, scores, weights = sample(400, digits=digits)
 
-    assert t.weighted
-    assert t.score.tolist() == sorted(truth, reverse=True)
+    tally = trueness.tally(labels, scores, weight=weights)
 
-    for k, column in enumerate((t.neg, t.pos, t.unknown)):
-        want = [float(truth[v][k][0]) for v in t.score]
-        np.testing.assert_allclose(column, want, rtol=1e-14)
-        want = [float(truth[v][k][1]) for v in t.score]
-        np.testing.assert_allclose(t.squares[k], want, rtol=1e-14)
+    sums_by_score = sums_of_weights(labels, scores, weights)
+    assert tally.weighted
+    assert tally.score.tolist() == sorted(sums_by_score, reverse=True)
+
+    for column in range(3):
+        sums = [sums_by_score[score][column] for score in tally.score]
+        expected, expected_squares = np.array(sums, dtype=float).T
+        np.testing.assert_allclose(tally.counts[column], expected, rtol=1e-14)
+        np.testing.assert_allclose(tally.squares[column], expected_squares, rtol=1e-14)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -57,44 +65,62 @@ def test_large_arrays_take_the_fast_ways(kind, distinct):
     label = rng.integers(0, 2, n)
     weight = rng.exponential(size=n)
 
-    t = trueness.tally(label, score, weight=weight)
+    tally = trueness.tally(label, score, weight=weight)
 
     value, row = np.unique(score.astype(np.float64), return_inverse=True)
 
-    assert np.array_equal(t.score, value[::-1])
+    assert np.array_equal(tally.score, value[::-1])
 
-    for k, column in enumerate((t.neg, t.pos)):
+    for k, column in enumerate((tally.neg, tally.pos)):
         class_weight = weight * (label == k)
         sums = np.bincount(row, class_weight)[::-1]
         squares = np.bincount(row, class_weight**2)[::-1]
         np.testing.assert_allclose(column, sums, rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(t.squares[k], squares, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(tally.squares[k], squares, rtol=1e-12, atol=1e-15)
 
 
 def test_weights_of_one_are_cases():
-    y, s, _ = sample(100)
-    assert trueness.tally(y, s, weight=np.ones(100)) == trueness.tally(y, s)
-    scores = {"a": s, "b": -s}
-    assert trueness.panel(y, scores, weight=[1] * 100) == trueness.panel(y, scores)
+    labels, score, _ = sample(100)
+
+    assert trueness.tally(labels, score, weight=np.ones(100)) == trueness.tally(
+        labels, score
+    )
+
+    scores = {"a": score, "b": -score}
+
+    assert trueness.panel(labels, scores, weight=[1] * 100) == trueness.panel(
+        labels, scores
+    )
 
 
-def test_more_cases_and_fewer():
-    y, s, w = sample(300)
-    whole = trueness.tally(y, s, weight=w)
-    cuts = (slice(0, 100), slice(100, 180), slice(180, 300))
-    parts = [trueness.tally(y[b], s[b], weight=w[b]) for b in cuts]
+def weighted_parts():
+    """Return 300 weighted cases, and three parts of them."""
+    labels, scores, weights = sample(300)
+    parts = [
+        trueness.tally(labels[part], scores[part], weight=weights[part])
+        for part in (slice(0, 100), slice(100, 180), slice(180, 300))
+    ]
+    return trueness.tally(labels, scores, weight=weights), parts
+
+
+def test_parts_of_weighted_cases_add_up():
+    whole, parts = weighted_parts()
+
     merged = sum(parts)
-    for a, b in zip(merged.counts, whole.counts, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
-    left = whole - parts[0]
-    both = parts[1] + parts[2]
 
-    assert np.array_equal(left.score, both.score)
+    for column, expected in zip(merged.counts, whole.counts, strict=True):
+        np.testing.assert_allclose(column, expected, rtol=1e-13)
 
-    np.testing.assert_allclose(left.pos, both.pos, atol=1e-12)
 
+def test_a_part_of_weighted_cases_can_be_taken_out():
+    whole, (first, second, third) = weighted_parts()
+
+    remaining = whole - first
+
+    assert np.array_equal(remaining.score, (second + third).score)
+    np.testing.assert_allclose(remaining.pos, (second + third).pos, atol=1e-12)
     with pytest.raises(InputError, match="Is b the part"):
-        parts[0] - whole
+        first - whole
 
 
 def test_a_case_weighs_one_beside_weights():
@@ -110,9 +136,9 @@ def test_a_case_weighs_one_beside_weights():
 @pytest.fixture
 def weighted_panel():
     """Two classifiers on 200 weighted cases, and the tally of the first."""
-    y, s, w = sample(200)
-    panel = trueness.panel(y, {"a": s, "b": np.round(s)}, weight=w)
-    return panel, trueness.tally(y, s, weight=w)
+    labels, scores, weights = sample(200)
+    panel = trueness.panel(labels, {"a": scores, "b": np.round(scores)}, weight=weights)
+    return panel, trueness.tally(labels, scores, weight=weights)
 
 
 def test_a_column_of_a_weighted_panel_is_its_tally(weighted_panel):
@@ -157,21 +183,22 @@ def test_maps_and_bins_keep_weights(weighted_panel):
 
 
 def test_count_times_weight():
-    t = trueness.tally([1, 0], [0.9, 0.1], count=[3, 2], weight=[0.5, 2])
-    assert (t.pos.tolist(), t.squares[1].tolist()) == ([1.5, 0], [0.75, 0])
-    assert (t.neg.tolist(), t.squares[0].tolist()) == ([0, 4], [0, 8])
+    tally = trueness.tally([1, 0], [0.9, 0.1], count=[3, 2], weight=[0.5, 2])
+    assert (tally.pos.tolist(), tally.squares[1].tolist()) == ([1.5, 0], [0.75, 0])
+    assert (tally.neg.tolist(), tally.squares[0].tolist()) == ([0, 4], [0, 8])
 
 
 def test_repr_says_that_these_are_weights():
-    t = trueness.tally([1, 0], [0.9, 0.1], weight=[1234.5, 2])
+    tally = trueness.tally([1, 0], [0.9, 0.1], weight=[1234.5, 2])
+
     assert "total weight of 1,236.5 (2 negative, 1,234.5 positive, 0 unknown)" in repr(
-        t
+        tally
     )
-    assert "pos_squares" in t._repr_html_()
+    assert "pos_squares" in tally._repr_html_()
 
 
 @pytest.mark.parametrize(
-    ("weight", "words"),
+    ("weight", "message"),
     [
         ([1, -1], "zero or more; found -1"),
         ([1, np.nan], "finite numbers"),
@@ -185,23 +212,23 @@ def test_repr_says_that_these_are_weights():
         ([1e100, 1], "largest weight"),
     ],
 )
-def test_bad_weights(weight, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_weights(weight, message):
+    with pytest.raises(InputError, match=message):
         trueness.tally([0, 1], [0.1, 0.9], weight=weight)
 
 
 @pytest.mark.parametrize(
-    ("weight", "words"),
+    ("weight", "message"),
     [
         ([1.25, 2.5, 0], "0 positives among 3.75 labelled .* have all positives we"),
         ([0, 0, 2.5], "0 negatives among 2.5 labelled .* have all negatives we"),
         ([0, 0, 0], "among 0 labelled cases. All cases have weight 0"),
     ],
 )
-def test_a_class_of_weight_zero_is_named(weight, words):
-    t = trueness.tally([0, 0, 1], [0.1, 0.2, 0.9], weight=weight)
-    with pytest.raises(NotEnoughCases, match=words):
-        trueness.auc(t)
+def test_a_class_of_weight_zero_is_named(weight, message):
+    tally = trueness.tally([0, 0, 1], [0.1, 0.2, 0.9], weight=weight)
+    with pytest.raises(NotEnoughCases, match=message):
+        trueness.auc(tally)
 
 
 def analyses():
@@ -258,72 +285,83 @@ DESIGNS = {
 }
 
 
+def counts_for(analysis, design, *, with_unknown):
+    """Return 90 cases in the form that an analysis takes."""
+    labels, scores, _ = sample(90, digits=2, unknown=0.1 if with_unknown else 0)
+    probability = 1 / (1 + np.exp(-scores))
+    outputs = {
+        "a": probability,
+        "b": np.sqrt(probability),
+        "c": np.round(probability),
+    }
+    panel = trueness.panel(labels, outputs, **design)
+
+    name = analysis.__name__
+    if name in OF_GROUPS:
+        return {"x": panel["a"], "y": panel["b"]}
+    if analysis.takes != "panel":
+        return panel["a"]
+    if name in OF_VOTES:
+        return panel.vote(0.5)
+    # other comparisons take a pair
+    return panel if name == "agreement" else panel[["a", "b"]]
+
+
 @pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarning")
 @pytest.mark.parametrize("word", DESIGNS)
 @pytest.mark.parametrize("analysis", list(analyses()))
 def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
     """No analysis may take a weight for a number of cases, or a cluster for many."""
-    y, s, _ = sample(90, digits=2, unknown=0.1 if word == "unlabelled" else 0)
-    s = 1 / (1 + np.exp(-s))
-    design = DESIGNS[word](90)
-    panel = trueness.panel(y, {"a": s, "b": np.sqrt(s), "c": np.round(s)}, **design)
     name = analysis.__name__
-    if name in OF_VOTES:
-        panel = panel.vote(0.5)
-    elif name != "agreement":
-        panel = panel[["a", "b"]]
+    counts = counts_for(analysis, DESIGNS[word](90), with_unknown=word == "unlabelled")
+    options = WORDS.get(name, {})
 
-    x = panel if analysis.takes == "panel" else panel["a"]
-    if name in OF_GROUPS:
-        x = dict(zip("xy", (panel["a"], panel["b"]), strict=True))
-    words = WORDS.get(name, {})
-    if not set(CANNOT.get(name, {})) & set(design):
-        assert analysis(x, **words) is not None
+    if not set(CANNOT.get(name, {})) & set(DESIGNS[word](90)):
+        assert analysis(counts, **options) is not None
         return
 
-    sentence = rf"^{SUBJECTS.get(name, name)} does not take .+\. Leave"
-
-    with pytest.raises(UnsupportedDesign, match=sentence) as refused:
-        analysis(x, **words)
-    assert refused.value.option in design
+    message = rf"^{SUBJECTS.get(name, name)} does not take .+\. Leave"
+    with pytest.raises(UnsupportedDesign, match=message) as refused:
+        analysis(counts, **options)
+    assert refused.value.option in DESIGNS[word](90)
 
 
 def test_words_of_other_libraries():
-    t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
+    tally = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
 
     with pytest.raises(InputError, match=REFUSED):
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
     with pytest.raises(InputError, match=REFUSED):
-        trueness.watch("auc >= 0.7", baseline=t)
+        trueness.watch("auc >= 0.7", baseline=tally)
     with pytest.raises(InputError, match="which mean the same"):
         trueness.auc([0, 1], [0.1, 0.9], sample_weight=[1, 2], weight=[1, 2])
-    assert trueness.brier(t.bin(1)).bounds[0] > 0
+    assert trueness.brier(tally.bin(1)).bounds[0] > 0
 
 
 @pytest.mark.parametrize("digits", [None, 1])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])
 def test_weights_of_any_type_are_added_up_as_floats(kind, digits, rng):
-    y = rng.integers(0, 2, 500)
+    labels = rng.integers(0, 2, 500)
     score = rng.normal(size=500)
     if digits is not None:
         score = np.round(score, digits)
     weight = rng.integers(0, 120, 500).astype(kind)  # squares are beyond 8 bits
 
-    tally = trueness.tally(y, score, weight=weight)
+    tally = trueness.tally(labels, score, weight=weight)
 
-    assert tally == trueness.tally(y, score, weight=weight.astype(float))
-    assert tally.squares[1].sum() == np.sum((weight * y).astype(float) ** 2)
+    assert tally == trueness.tally(labels, score, weight=weight.astype(float))
+    assert tally.squares[1].sum() == np.sum((weight * labels).astype(float) ** 2)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])
 def test_weights_of_any_type_are_floats_in_panels_and_without_labels(kind, rng):
-    y = rng.integers(0, 2, 500)
+    labels = rng.integers(0, 2, 500)
     score = rng.normal(size=500)
     scores = {"a": score, "b": -score}
     weight = rng.integers(0, 120, 500).astype(kind)
 
-    panel = trueness.panel(y, scores, weight=weight)
+    panel = trueness.panel(labels, scores, weight=weight)
     unlabelled = trueness.tally(None, score, weight=weight)
 
-    assert panel == trueness.panel(y, scores, weight=weight.astype(float))
+    assert panel == trueness.panel(labels, scores, weight=weight.astype(float))
     assert unlabelled.unknown.sum() == weight.astype(float).sum()

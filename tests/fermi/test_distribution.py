@@ -41,8 +41,9 @@ def test_two_cases_by_hand():
 
 
 def test_a_tally_gives_its_own_numbers():
-    t = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2], unknown=[0, 5, 0])
-    fd = fermi_dirac(t)
+    tally = Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2], unknown=[0, 5, 0])
+    fd = fermi_dirac(tally)
+
     assert (fd.n, fd.n_pos, fd.auc) == (5, 2, 5.5 / 6)
     assert fd.to_dict()["beta"] == fermi_dirac(n=5, n_pos=2, auc=5.5 / 6).beta
     assert fermi_dirac(n=5, prevalence=0.4, auc=5.5 / 6).beta == fd.beta
@@ -81,9 +82,13 @@ def test_the_constraints_by_their_sums(size, auc):
 
     assert positive.sum() == pytest.approx(n_pos, rel=1e-12)
     assert (rank * positive).sum() == pytest.approx(rank_sum, rel=1e-12)
+
     rank_of_positive = rank @ positive / n_pos
+
     assert fd.expected("rank_pos") == pytest.approx(rank_of_positive, rel=1e-12)
+
     rank_of_negative = rank @ negative / n_neg
+
     assert fd.expected("rank_neg") == pytest.approx(rank_of_negative, rel=1e-12)
 
 
@@ -136,8 +141,10 @@ def test_expected_rates_are_running_sums(n, n_pos, auc):
     assert tpr == pytest.approx(true_positives[flagged] / n_pos, rel=1e-10, abs=1e-13)
     assert fpr == pytest.approx(false_positives[flagged] / (n - n_pos), abs=1e-11)
     assert np.isnan(precision[0])
+
     some_flagged = flagged[1:]
     by_sums = true_positives[some_flagged] / some_flagged
+
     assert precision[1:] == pytest.approx(by_sums, rel=1e-10, abs=1e-13)
 
 
@@ -239,6 +246,7 @@ def test_every_start_is_good_enough(rng):
 @pytest.mark.parametrize(("n_pos", "mu"), [(3, -math.inf), (5, 5.5), (8, math.inf)])
 def test_chance(n_pos, mu):
     fd = fermi_dirac(n=10, n_pos=n_pos, auc=0.5)
+
     assert (fd.beta, fd.mu, fd.rank_threshold) == (0, mu, 5.5)
     assert fd.temperature == math.inf
     assert fd.probability(all_ranks(fd)) == pytest.approx(n_pos / 10)
@@ -286,11 +294,11 @@ def test_a_thousand_million_cases():
 def test_midranks_share_ties(rng):
     scipy_stats = pytest.importorskip("scipy.stats")
     score = rng.integers(0, 20, 200) / 8
-    t = trueness.tally(rng.integers(0, 2, 200), score)
+    tally = trueness.tally(rng.integers(0, 2, 200), score)
 
-    assert list(midranks(t, score)) == list(scipy_stats.rankdata(-score))
-    assert list(midranks(t)) == list(midranks(t, t.score))
-    assert np.isnan(midranks(t, [np.nan])[0])
+    assert list(midranks(tally, score)) == list(scipy_stats.rankdata(-score))
+    assert list(midranks(tally)) == list(midranks(tally, tally.score))
+    assert np.isnan(midranks(tally, [np.nan])[0])
     assert list(midranks(Tally(), [1.0])) == [0.5]
 
 

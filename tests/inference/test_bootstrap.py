@@ -32,12 +32,14 @@ def test_scipy_has_the_same_percentiles(rng):
         positives_only(scores), mean_of_positives, replicates=4000, **ANY_NUMBER
     )
 
-    theirs = stats.bootstrap((scores,), np.mean, method="percentile", n_resamples=4000)
+    expected = stats.bootstrap(
+        (scores,), np.mean, method="percentile", n_resamples=4000
+    )
 
     assert ours.method == "bootstrap"
-    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.03)
-    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.03)
-    assert ours.se == pytest.approx(theirs.standard_error, rel=0.06)
+    assert ours.low == pytest.approx(expected.confidence_interval.low, abs=0.03)
+    assert ours.high == pytest.approx(expected.confidence_interval.high, abs=0.03)
+    assert ours.se == pytest.approx(expected.standard_error, rel=0.06)
 
 
 def test_the_median_is_held_where_the_jackknife_fails(rng):
@@ -45,10 +47,10 @@ def test_the_median_is_held_where_the_jackknife_fails(rng):
     for _ in range(60):
         tally = positives_only(rng.normal(size=80))
         for method in held:
-            found = trueness.estimate(
+            estimate = trueness.estimate(
                 tally, median_of_positives, method=method, replicates=200, **ANY_NUMBER
             )
-            held[method] += found.low <= 0 <= found.high
+            held[method] += estimate.low <= 0 <= estimate.high
 
     assert held["bootstrap"] >= 52
     assert held["jackknife"] < 52
@@ -58,7 +60,7 @@ def test_clusters_are_drawn_less_one(rng):
     cluster = np.repeat(np.arange(8), 5)
     scores = rng.normal(size=8)[cluster]
 
-    found = trueness.estimate(
+    estimate = trueness.estimate(
         np.ones(40),
         scores,
         statistic=mean_of_positives,
@@ -70,26 +72,26 @@ def test_clusters_are_drawn_less_one(rng):
     # Rao and Wu (1988): unbiased, where 8 of 8 clusters would have 7/8 of the variance
     means = scores[::5]
 
-    assert found.se == pytest.approx(means.std(ddof=1) / np.sqrt(8), rel=0.06)
+    assert estimate.se == pytest.approx(means.std(ddof=1) / np.sqrt(8), rel=0.06)
 
 
 def test_weighted_cases(rng):
     scores = rng.normal(size=300)
     weight = np.exp(0.5 * rng.normal(size=300))
 
-    found = trueness.estimate(
+    estimate = trueness.estimate(
         np.ones(300), scores, statistic=mean_of_positives, weight=weight, **ANY_NUMBER
     )
 
     residuals = weight * (scores - np.average(scores, weights=weight))
     by_hand = np.sqrt(residuals @ residuals) / weight.sum()
 
-    assert found.se == pytest.approx(by_hand, rel=0.12)
+    assert estimate.se == pytest.approx(by_hand, rel=0.12)
 
 
 def test_the_design_decides_whether_class_sizes_vary(rng):
-    y = np.repeat([1, 0], [30, 70])
-    tally = trueness.tally(y, y)
+    labels = np.repeat([1, 0], [30, 70])
+    tally = trueness.tally(labels, labels)
 
     def prevalence(cases):
         return cases.n_pos / (cases.n_pos + cases.n_neg)
@@ -104,14 +106,14 @@ def test_the_design_decides_whether_class_sizes_vary(rng):
 @pytest.mark.parametrize("design", ["plain", "weight", "cluster"])
 def test_many_cases_are_drawn_from_parts(rng, monkeypatch, design):
     n = 4000
-    y = rng.random(n) < 0.5
-    scores = rng.normal(size=n) + y
+    labels = rng.random(n) < 0.5
+    scores = rng.normal(size=n) + labels
     options = {
         "plain": {},
         "weight": {"weight": np.exp(0.3 * rng.normal(size=n))},
         "cluster": {"cluster": np.arange(n) // 2},
     }[design]
-    tally = trueness.tally(y, scores, **options)
+    tally = trueness.tally(labels, scores, **options)
     whole = trueness.estimate(tally, mean_of_positives, replicates=500, **ANY_NUMBER)
 
     monkeypatch.setattr(bootstrap, "_MAX_WHOLE", 500)
@@ -123,13 +125,18 @@ def test_many_cases_are_drawn_from_parts(rng, monkeypatch, design):
 
 
 def test_an_analysis_keeps_its_own_interval(rng):
-    y = rng.random(80) < 0.4
-    tally = trueness.tally(y, rng.normal(size=80) + y)
+    labels = rng.random(80) < 0.4
+    tally = trueness.tally(labels, rng.normal(size=80) + labels)
 
-    found = trueness.estimate(tally, trueness.auc)
+    estimate = trueness.estimate(tally, trueness.auc)
 
     own = trueness.auc(tally)
-    assert (found.value, found.low, found.high) == (own.value, own.low, own.high)
+
+    assert (estimate.value, estimate.low, estimate.high) == (
+        own.value,
+        own.low,
+        own.high,
+    )
 
 
 def test_undefined_samples_are_said(rng):
@@ -140,13 +147,14 @@ def test_undefined_samples_are_said(rng):
             raise trueness.NotEnoughCases("needs positives")
         return mean_of_positives(cases)
 
-    found = trueness.estimate(tally, mean_or_error, **ANY_NUMBER)
+    estimate = trueness.estimate(tally, mean_or_error, **ANY_NUMBER)
 
-    assert "undefined in 1" in found.notes[-1]  # .8^10 of them: 10.7 %
+    assert "undefined in 1" in estimate.notes[-1]  # .8^10 of them: 10.7 %
 
 
 def test_errors():
     tally = trueness.tally([0, 1], [0, 1])
+
     with pytest.raises(trueness.InputError, match="method must be one of"):
         trueness.estimate(tally, mean_of_positives, method="t")
     with pytest.raises(trueness.InputError, match="replicates"):

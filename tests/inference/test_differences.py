@@ -32,15 +32,25 @@ def test_tango_as_published(table):
 
 
 def score_by_likelihood(n, b, c, d):
-    """The score statistic at d, its nuisance found by maximising the likelihood."""
+    """Return the score statistic at a difference d of proportions of n pairs.
 
-    def loss(q):
-        terms = ((b, q + d), (c, q), (n - b - c, 1 - 2 * q - d))
-        return -sum(k * math.log(p) for k, p in terms if k)
+    Of the pairs b and c disagree. Under d their probabilities are q + d and q; the
+    nuisance q is found by maximising the likelihood.
+    """
 
-    least, most = max(0.0, -d), (1 - d) / 2
+    def negative_log_likelihood(q):
+        count_and_probability = (
+            (b, q + d),
+            (c, q),
+            (n - b - c, 1 - 2 * q - d),
+        )
+        return -sum(count * math.log(p) for count, p in count_and_probability if count)
+
     q = optimize.minimize_scalar(
-        loss, bounds=(least, most), method="bounded", options={"xatol": 1e-12}
+        negative_log_likelihood,
+        bounds=(max(0.0, -d), (1 - d) / 2),
+        method="bounded",
+        options={"xatol": 1e-12},
     ).x
     return (b - c - n * d) / math.sqrt(n * (2 * q + d * (1 - d)))
 
@@ -49,12 +59,14 @@ def score_by_likelihood(n, b, c, d):
 def test_tango_inverts_the_score_test(table):
     z = stats.norm.ppf(0.975)
     low, high = PairedProportionDifference(*table).interval(0.95)
+
     assert score_by_likelihood(*table, low) == pytest.approx(z, abs=1e-4)
     assert score_by_likelihood(*table, high) == pytest.approx(-z, abs=1e-4)
 
 
 def test_no_cases_no_difference():
     c = PairedProportionDifference(0.0, 0.0, 0.0)
+
     assert math.isnan(c.value)
     assert math.isnan(c.standard_error)
     assert all(map(math.isnan, c.interval(0.95)))
@@ -91,6 +103,7 @@ def test_limits_leave_out_zero_exactly_when_p_is_small(c, level):
     p = two_sided_p_value(c)
     assume(abs(p - (1 - level)) > 1e-6)
     low, high = c.interval(level)
+
     assert low <= c.value <= high
     assert (low > 0 or high < 0) == (p < 1 - level)
 
@@ -207,17 +220,25 @@ def test_without_ends_a_silent_class_adds_nothing():
         2.0, VarianceEstimate(0.25, 9.0, 5.0, constant_class_sizes=(30.0,)), math.inf
     )
     half = stats.t.ppf(0.975, 9) / 2
+
     assert c.interval(0.95) == pytest.approx((2 - half, 2 + half))
 
 
-def test_different_cases_have_the_degrees_of_welch():
-    a, b = np.array([1.0, 4, 2, 8]), np.array([3.0, 3, 9, 2, 6])
-    s = variance_of_independent_difference(
-        *(VarianceEstimate(x.var(ddof=1) / x.size, x.size - 1, x.size) for x in (a, b))
-    )
-    wanted = stats.ttest_ind(a, b, equal_var=False)
+def variance_of_mean(values):
+    """Return the variance of the mean of independent values."""
+    size = values.size
+    return VarianceEstimate(values.var(ddof=1) / size, size - 1, size)
 
-    assert s.degrees_of_freedom == pytest.approx(wanted.df)
-    assert two_sided_p_value(Difference(a.mean() - b.mean(), s, 99.0)) == pytest.approx(
-        wanted.pvalue
+
+def test_different_cases_have_the_degrees_of_welch():
+    first = np.array([1.0, 4, 2, 8])
+    second = np.array([3.0, 3, 9, 2, 6])
+
+    variance = variance_of_independent_difference(
+        variance_of_mean(first), variance_of_mean(second)
     )
+
+    expected = stats.ttest_ind(first, second, equal_var=False)
+    difference = Difference(first.mean() - second.mean(), variance, 99.0)
+    assert variance.degrees_of_freedom == pytest.approx(expected.df)
+    assert two_sided_p_value(difference) == pytest.approx(expected.pvalue)

@@ -87,13 +87,15 @@ def answers(call, x):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", trueness.DoubtfulAssumptionWarning)
         try:
-            found = call(x)
+            result = call(x)
         except (trueness.InputError, trueness.NotEnoughCases) as refusal:
             sentence = str(refusal)
             return [] if sentence.endswith((".", "?", ")")) else [sentence]
-    if isinstance(found, dict):
-        return found.values()
-    return [p.difference for p in found.pairs] if hasattr(found, "pairs") else [found]
+    if isinstance(result, dict):
+        return result.values()
+    return (
+        [p.difference for p in result.pairs] if hasattr(result, "pairs") else [result]
+    )
 
 
 def sound(e):
@@ -107,18 +109,18 @@ def sound(e):
 
 @pytest.mark.parametrize("case", HARD)
 def test_one_classifier(case):
-    label, score, words = HARD[case]
-    t = trueness.tally(label, np.asarray(score, float), **words)
+    label, score, options = HARD[case]
+    tally = trueness.tally(label, np.asarray(score, float), **options)
     for name, call in ONE_SCORE.items():
-        assert all(map(sound, answers(call, t))), name
+        assert all(map(sound, answers(call, tally))), name
 
 
 @pytest.mark.parametrize("case", HARD)
 def test_several_classifiers(case):
-    label, score, words = HARD[case]
+    label, score, options = HARD[case]
     score = np.asarray(score, float)
     outputs = {"a": score, "b": OTHER[: score.size], "c": 2 * score}
-    p = trueness.panel(label, outputs, **words)
+    p = trueness.panel(label, outputs, **options)
     for name, call in SEVERAL.items():
         assert all(map(sound, answers(call, p))), name
 
@@ -129,15 +131,15 @@ WIDE = ("one positive", "one positive, clusters", "one cluster", "one heavy case
 
 @pytest.mark.parametrize("case", WIDE)
 def test_what_one_case_or_cluster_decides_is_not_known(case):
-    label, score, words = HARD[case]
-    t = trueness.tally(label, score, **words)
-    a, recall = trueness.auc(t), estimates(t, 0.3)["recall"]
+    label, score, options = HARD[case]
+    tally = trueness.tally(label, score, **options)
+    a, recall = trueness.auc(tally), estimates(tally, 0.3)["recall"]
 
     # as wide as if the class had one case
     assert a.high - a.low > 0.7
     assert recall.high - recall.low > 0.7
 
-    p = trueness.panel(label, {"a": score, "b": OTHER}, **words)
+    p = trueness.panel(label, {"a": score, "b": OTHER}, **options)
     pair = trueness.compare_auc(p).pairs[0]
 
     assert (pair.difference.low, pair.difference.high) == (-1, 1)
@@ -151,9 +153,10 @@ def test_what_one_case_or_cluster_decides_is_not_known(case):
 
 def test_negatives_in_one_cluster_do_not_free_the_positives_from_theirs():
     cluster = np.where(Y == 0, -1, np.cumsum(Y) // 5)
-    found = estimates(trueness.tally(Y, S, cluster=cluster), 0.3)["recall"]
+    estimate = estimates(trueness.tally(Y, S, cluster=cluster), 0.3)["recall"]
     free = estimates(trueness.tally(Y, S), 0.3)["recall"]
-    assert found.high - found.low > 1.1 * (free.high - free.low)
+
+    assert estimate.high - estimate.low > 1.1 * (free.high - free.low)
 
 
 @pytest.mark.parametrize(("clusters", "notes"), [(14, 1), (15, 0)])
@@ -168,15 +171,15 @@ def test_fewer_than_fifteen_clusters_are_mentioned(clusters, notes):
 
 
 def test_few_clusters_of_one_class_are_mentioned():
-    label, score, words = HARD["positives together"]
-    note = trueness.auc(label, score, **words).notes[0]
+    label, score, options = HARD["positives together"]
+    note = trueness.auc(label, score, **options).notes[0]
     assert note.startswith("Only one cluster with positives")
 
 
 def test_huge_counts():
-    t = trueness.Tally([2, 1, 0], pos=[10**15, 10**14, 0], neg=[10**12, 0, 10**15])
+    tally = trueness.Tally([2, 1, 0], pos=[10**15, 10**14, 0], neg=[10**12, 0, 10**15])
     for call in ONE_SCORE.values():
-        for e in answers(call, t):
+        for e in answers(call, tally):
             assert sound(e)
             assert not e.high - e.low > 1e-5 * max(1, abs(e.value))
 

@@ -129,9 +129,9 @@ def test_error_of_the_map_is_that_of_moving_each_parameter(expected):
     covariance[-1, :-1] = covariance[:-1, -1] = flat[bins + 1 :]
     gradient = np.append(by_bin, by_slope)
 
-    found = evaluate_measure(apply_design(expected), auc_measure).variance_estimate
+    result = evaluate_measure(apply_design(expected), auc_measure).variance_estimate
 
-    assert found.map_variance == pytest.approx(
+    assert result.map_variance == pytest.approx(
         gradient @ covariance @ gradient, rel=1e-4
     )
 

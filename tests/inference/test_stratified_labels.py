@@ -47,6 +47,7 @@ def test_labels_contradict_a_map_beyond_two_standard_errors(positives):
     # a positive is 0.8 away from the map, a negative 0.2
     error = math.sqrt(positives * 0.8**2 + (50 - positives) * 0.2**2)
     contradicts = abs(positives - 10) > 1.96 * error
+
     assert any("contradict the map" in note for note in notes) == contradicts
 
 
@@ -65,10 +66,11 @@ def test_every_sample_of_the_bands_together_is_unbiased():
     """Cochran (1977), section 5: two of four and three of five cases are labelled."""
     samples = product(combinations(LOW_BAND, 2), combinations(HIGH_BAND, 3))
 
-    found = [number_of_positives(drawn([*low, *high])) for low, high in samples]
+    result = [number_of_positives(drawn([*low, *high])) for low, high in samples]
 
-    numbers = np.array([number for number, _ in found])
-    variances = np.array([estimate.variance for _, estimate in found])
+    numbers = np.array([number for number, _ in result])
+    variances = np.array([estimate.variance for _, estimate in result])
+
     assert numbers.size == 60
     assert numbers.mean() == pytest.approx(4)
     assert variances.mean() == pytest.approx(numbers.var())
@@ -97,9 +99,12 @@ def test_a_negative_has_an_influence_of_its_own():
     high = np.var([0.7, -0.2, -0.4], ddof=1)
     low = np.var([1.1, 0.9], ddof=1)
     parts = np.array([25 * (1 / 3 - 1 / 5) * high, 16 * (1 / 2 - 1 / 4) * low])
+
     assert estimate.variance == pytest.approx(parts.sum())
+
     # Satterthwaite (1946): two degrees of freedom of three cases, one of two
     freedom = parts.sum() ** 2 / (parts[0] ** 2 / 2 + parts[1] ** 2 / 1)
+
     assert estimate.degrees_of_freedom == pytest.approx(freedom)
     assert estimate.uncorrected_variance == estimate.variance
     assert estimate.units == 2
@@ -113,6 +118,7 @@ def test_the_process_varies_as_if_all_cases_had_a_label():
 
     # one positive stands for two cases, two for five thirds each
     more = 1 * 4 / 2 + 2 * 5 / 3
+
     assert of_process.variance == pytest.approx(of_these.variance + more)
 
 

@@ -36,21 +36,26 @@ WAYS = ("plain", "weights", "clusters", "both")
 
 def survey_tally(way):
     """Count the cases of the reference, in one of its four designs."""
-    words = {}
+    design = {}
     if way in ("weights", "both"):
-        words["weight"] = SURVEY["w"]
+        design["weight"] = SURVEY["w"]
     if way in ("clusters", "both"):
-        words["cluster"] = SURVEY["cluster"]
-    return trueness.tally(SURVEY["y"], SURVEY["s"], **words)
+        design["cluster"] = SURVEY["cluster"]
+    return trueness.tally(SURVEY["y"], SURVEY["s"], **design)
 
 
-def linearised(x, by_neg, by_pos):
-    """The variance of survey: n / (n - 1) times the squares of units' totals."""
-    c, n = x.clusters, len(SURVEY["y"])
-    if c is None:
-        return n / (n - 1) * (x.squares[0] @ by_neg**2 + x.squares[1] @ by_pos**2)
-    cells = c.counts[0] * by_neg[c.row] + c.counts[1] * by_pos[c.row]
-    return c.number / (c.number - 1) * (c.per_cluster(cells) ** 2).sum()
+def linearised(tally, by_neg, by_pos):
+    """Return survey's variance: n / (n - 1) times the squares of totals of units."""
+    clusters = tally.clusters
+    if clusters is None:
+        n = len(SURVEY["y"])
+        neg_squares, pos_squares, _ = tally.squares
+        return n / (n - 1) * (neg_squares @ by_neg**2 + pos_squares @ by_pos**2)
+
+    neg, pos, *_ = clusters.counts
+    influence = neg * by_neg[clusters.row] + pos * by_pos[clusters.row]
+    totals = clusters.per_cluster(influence)
+    return clusters.number / (clusters.number - 1) * (totals**2).sum()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -94,18 +99,22 @@ NEAR = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["accuracy", "precision", "recall", "f1"])
 def test_metrics_have_the_jackknife_error_of_survey(way, name):
-    found = estimates(survey_tally(way), 0.5, [METRICS[name]])[name]
-    value, error = SURVEY[way]["jk1"][name]
-    y, c, w = (np.array(SURVEY[k]) for k in ("y", "cluster", "w"))
-    # recall counts the units with positives, survey all of them
-    of = y == 1 if name == "recall" else y >= 0
-    if way in ("clusters", "both"):
-        error *= kish_for_rows(np.ones(np.unique(c[of]).size), 18)
-    else:
-        error *= kish_for_rows((w if way == "weights" else np.ones(120))[of], 120)
+    estimate = estimates(survey_tally(way), 0.5, [METRICS[name]])[name]
 
-    assert found.value == pytest.approx(value, rel=1e-12)
-    assert found.se == pytest.approx(error, rel=NEAR.get((way, name), 1e-9))
+    label, cluster, weight = (np.array(SURVEY[k]) for k in ("y", "cluster", "w"))
+    # recall counts the units with positives, survey all of them
+    counted = label == 1 if name == "recall" else label >= 0
+    if way in ("clusters", "both"):
+        correction = kish_for_rows(np.ones(np.unique(cluster[counted]).size), 18)
+    elif way == "weights":
+        correction = kish_for_rows(weight[counted], 120)
+    else:
+        correction = kish_for_rows(np.ones(counted.sum()), 120)
+
+    value, standard_error = SURVEY[way]["jk1"][name]
+    tolerance = NEAR.get((way, name), 1e-9)
+    assert estimate.value == pytest.approx(value, rel=1e-12)
+    assert estimate.se == pytest.approx(standard_error * correction, rel=tolerance)
 
 
 def test_delong_by_fractions():
@@ -118,6 +127,7 @@ def test_delong_by_fractions():
     of_positives = [mean([win(p, n) for n in neg]) for p in pos]
     of_negatives = [mean([win(p, n) for p in pos]) for n in neg]
     variance = variance_of_mean(of_positives) + variance_of_mean(of_negatives)
+
     assert evaluated.value == float(mean(of_positives))
     assert evaluated.variance_estimate.units == 5
     assert evaluated.variance_estimate.variance == pytest.approx(
@@ -170,21 +180,23 @@ def obuchowski_sums(placement, cluster_of_case, clusters):
 @pytest.mark.parametrize("seed", range(5))
 def test_obuchowski_over_all_pairs(seed):
     rng = np.random.default_rng(seed)
-    y, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
-    s = np.round(rng.normal(size=40) + y, 1)
-    t = trueness.tally(y, s, cluster=cluster)
+    labels, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
+    scores = np.round(rng.normal(size=40) + labels, 1)
+    tally = trueness.tally(labels, scores, cluster=cluster)
 
     assert evaluate_measure(
-        apply_design(t), auc_measure
-    ).variance_estimate.variance == pytest.approx(obuchowski(y, s, cluster), rel=1e-12)
+        apply_design(tally), auc_measure
+    ).variance_estimate.variance == pytest.approx(
+        obuchowski(labels, scores, cluster), rel=1e-12
+    )
 
-    alone = trueness.tally(y, s, cluster=np.arange(40))
+    alone = trueness.tally(labels, scores, cluster=np.arange(40))
 
     assert alone.grouped is None
     assert (
         evaluate_measure(apply_design(alone), auc_measure).variance_estimate
         == evaluate_measure(
-            apply_design(trueness.tally(y, s)), auc_measure
+            apply_design(trueness.tally(labels, scores)), auc_measure
         ).variance_estimate
     )
 
@@ -192,28 +204,28 @@ def test_obuchowski_over_all_pairs(seed):
 def test_degrees_of_freedom_by_hand():
     # three cases of each class with influence -1, 0, 1: V = 3/2 (2 + 2),
     # var(V) = 9/4 * 2 * max(2 - 4/3, 2 * 4/2), so nu = 2 * 36 / 18
-    t = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
+    tally = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
     u = np.array([1.0, 0.0, -1.0])
-    found = estimate_variance(t, Influence(u, u), within_class=True)
+    result = estimate_variance(tally, Influence(u, u), within_class=True)
 
-    assert (found.variance, found.degrees_of_freedom, found.units) == (6.0, 4.0, 3.0)
+    assert (result.variance, result.degrees_of_freedom, result.units) == (6.0, 4.0, 3.0)
 
     # as one class of six: V = 6/5 * 4, var(V) = 36/25 max(4 - 16/6, 2 * 16/5)
-    both = estimate_variance(t, Influence(u, u))
+    both = estimate_variance(tally, Influence(u, u))
 
     assert both.variance == pytest.approx(4.8)
     assert both.degrees_of_freedom == pytest.approx(5)  # never more than n - 1
 
 
 def test_prevalence_makes_classes_strata():
-    t = trueness.Tally([1, 0], pos=[8, 2], neg=[3, 17])
-    at = apply_design(t.with_design(prevalence=0.5))
+    tally = trueness.Tally([1, 0], pos=[8, 2], neg=[3, 17])
+    at = apply_design(tally.with_design(prevalence=0.5))
     measure = partial(metric_measure, METRICS["accuracy"], at.observed.score == 1)
-    found = evaluate_measure(at, measure).variance_estimate
+    result = evaluate_measure(at, measure).variance_estimate
     # half the recall plus half the specificity: variances of two shares, by n - 1
     by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
 
-    assert found.variance == pytest.approx(by_hand, rel=1e-8)
+    assert result.variance == pytest.approx(by_hand, rel=1e-8)
 
 
 def test_the_variance_of_a_map_is_added():
@@ -226,15 +238,16 @@ def test_the_variance_of_a_map_is_added():
         constant_class_sizes=(3,),
     )
 
-    found = add_variance_of_map(of_cases, 0.25, 9)
+    result = add_variance_of_map(of_cases, 0.25, 9)
 
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     degrees_of_freedom = (half + quarter) ** 2 / (half**2 / 4 + quarter**2 / 9)
-    assert found.variance == 0.75
-    assert found.uncorrected_variance == pytest.approx(0.65)
-    assert found.degrees_of_freedom == pytest.approx(float(degrees_of_freedom))
-    assert found.map_variance == 0.25
-    assert found.constant_class_sizes == ()
+
+    assert result.variance == 0.75
+    assert result.uncorrected_variance == pytest.approx(0.65)
+    assert result.degrees_of_freedom == pytest.approx(float(degrees_of_freedom))
+    assert result.map_variance == 0.25
+    assert result.constant_class_sizes == ()
 
 
 @pytest.mark.parametrize(
@@ -246,11 +259,11 @@ def test_one_of_two_variances_keeps_its_degrees_of_freedom(
 ):
     estimate = VarianceEstimate(of_cases, 4, units=5, constant_class_sizes=(3,))
 
-    found = add_variance_of_map(estimate, of_map, 9)
+    result = add_variance_of_map(estimate, of_map, 9)
 
-    assert found.variance == of_cases + of_map
-    assert found.degrees_of_freedom == degrees_of_freedom
-    assert found.constant_class_sizes == (() if of_cases + of_map else (3,))
+    assert result.variance == of_cases + of_map
+    assert result.degrees_of_freedom == degrees_of_freedom
+    assert result.constant_class_sizes == (() if of_cases + of_map else (3,))
 
 
 def test_two_units_have_a_variance_and_one_has_none():
@@ -348,6 +361,7 @@ def test_units_of_a_cluster_are_left_out_together():
     # the jackknife about the value of all
     without = np.array([values[clusters != cluster].mean() for cluster in range(3)])
     variance = 2 / 3 * ((without - values.mean()) ** 2).sum()
+
     assert estimate.variance == pytest.approx(variance)
     assert estimate.uncorrected_variance == estimate.variance
     assert estimate.units == 3
@@ -379,8 +393,11 @@ def test_the_mean_over_folds_is_that_of_independent_areas(rng):
     estimate = estimate_over_folds(Folds(parts), auc_measure, level=0.9)
 
     areas = [trueness.auc(part) for part in parts]
+
     assert estimate.value == pytest.approx(np.mean([area.value for area in areas]))
+
     variance = sum(area.se**2 for area in areas) / 9
+
     assert estimate.se == pytest.approx(math.sqrt(variance))
     assert estimate.low < estimate.value < estimate.high
     assert estimate.level == 0.9

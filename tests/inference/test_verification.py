@@ -41,9 +41,9 @@ def test_the_line_maximises_the_likelihood_with_half_cases():
 
 
 def test_normal_scores_are_quantiles_of_mid_ranks():
-    t = Tally([3, 2, 1], pos=[1, 2, 0], neg=[0, 1, 3], unknown=[1, 0, 2])
+    tally = Tally([3, 2, 1], pos=[1, 2, 0], neg=[0, 1, 3], unknown=[1, 0, 2])
 
-    scores = normal_scores_of(t)
+    scores = normal_scores_of(tally)
 
     # ten cases: 2, 3 and 5 of them
     assert scores == pytest.approx(stats.norm.ppf([0.9, 0.65, 0.25]))
@@ -76,11 +76,12 @@ def test_rows_after_the_last_label_belong_to_its_bin():
 
 
 def test_two_scores_have_the_values_of_begg_and_greenes():
-    t = Tally([1, 0], pos=[231, 27], neg=[32, 54], unknown=[166, 140])
+    tally = Tally([1, 0], pos=[231, 27], neg=[32, 54], unknown=[166, 140])
 
-    filled = trueness.at_threshold(t, 1, ["recall"], unlabelled="missing at random")
+    filled = trueness.at_threshold(tally, 1, ["recall"], unlabelled="missing at random")
 
     diseased = 429 * 231 / 263, 221 * 27 / 81
+
     assert filled["recall"].value == pytest.approx(diseased[0] / sum(diseased))
 
 
@@ -89,14 +90,16 @@ def test_imputed_counts_keep_the_number_of_cases():
     score = np.round(rng.normal(size=400), 1)
     label = (rng.random(400) < special.expit(2 * score)).astype(float)
     label[rng.random(400) < 0.4] = np.nan
-    t = trueness.tally(label, score)
+    tally = trueness.tally(label, score)
 
-    imputation = impute_labels(t)
+    imputation = impute_labels(tally)
 
     filled = imputation.expected
 
-    assert filled.neg + filled.pos == pytest.approx(t.neg + t.pos + t.unknown)
-    assert (filled.pos >= t.pos).all()
+    assert filled.neg + filled.pos == pytest.approx(
+        tally.neg + tally.pos + tally.unknown
+    )
+    assert (filled.pos >= tally.pos).all()
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
@@ -127,7 +130,7 @@ def test_p_value_is_that_of_a_regression_on_ranks_and_their_squares(rng):
     has_label = rng.random(40) < special.expit((score - 6) / 4)
     label = np.where(has_label, rng.integers(0, 2, 40), np.nan)
 
-    found = score_difference_p_value(trueness.tally(label, score))
+    result = score_difference_p_value(trueness.tally(label, score))
 
     rank = stats.rankdata(score)
     predictors = np.column_stack([np.ones(40), rank, rank**2])
@@ -135,7 +138,8 @@ def test_p_value_is_that_of_a_regression_on_ranks_and_their_squares(rng):
     residual = ((has_label - fitted) ** 2).sum()
     total = ((has_label - has_label.mean()) ** 2).sum()
     f_value = ((total - residual) / 2) / (residual / 37)
-    assert found == pytest.approx(stats.f.sf(f_value, 2, 37))
+
+    assert result == pytest.approx(stats.f.sf(f_value, 2, 37))
 
 
 def test_p_value_of_few_cases_is_at_least_that_of_one_order():

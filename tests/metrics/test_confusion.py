@@ -104,15 +104,16 @@ def test_undefined_ratios_are_nan_and_silent():
 
 
 def test_sweep_equals_brute_force(rng):
-    y = rng.integers(0, 2, 60)
+    labels = rng.integers(0, 2, 60)
     score = rng.integers(0, 9, 60) / 4
-    tally = trueness.tally(y, score)
+    tally = trueness.tally(labels, score)
 
     sweep = trueness.sweep(tally)
 
     cuts = [np.inf, *sorted(set(score), reverse=True)]
-    assert sweep.tp.tolist() == [(y[score >= cut] == 1).sum() for cut in cuts]
-    assert sweep.fp.tolist() == [(y[score >= cut] == 0).sum() for cut in cuts]
+
+    assert sweep.tp.tolist() == [(labels[score >= cut] == 1).sum() for cut in cuts]
+    assert sweep.fp.tolist() == [(labels[score >= cut] == 0).sum() for cut in cuts]
     assert (sweep.tp + sweep.fn == tally.n_pos).all()
     assert (sweep.fp + sweep.tn == tally.n_neg).all()
 
@@ -153,7 +154,7 @@ def test_at_another_prevalence():
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda: Confusion("a", 1, 1, 1), "tp must be counts"),
         (lambda: trueness.f_beta(0), "beta must be above zero; found 0"),
@@ -163,6 +164,6 @@ def test_at_another_prevalence():
         (lambda: trueness.net_benefit(-1), "odds must be zero or more"),
     ],
 )
-def test_wrong_metrics(make, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_metrics(make, message):
+    with pytest.raises(InputError, match=message):
         make()

@@ -90,6 +90,7 @@ def test_metrics_are_their_formulas_in_rates(name):
     values = METRICS[name](Confusion(*filled.T))
 
     expected = [FORMULAS[name](Rates(*table)) for table in filled.tolist()]
+
     assert values == pytest.approx(expected, abs=1e-12)
 
 
@@ -101,7 +102,9 @@ def test_the_ends_of_a_range_are_reached_and_not_passed(name):
 
     defined = values[~np.isnan(values)]
     low, high = metric.range
+
     assert defined.min() == low
+
     if math.isfinite(high):
         assert defined.max() == high
     else:
@@ -113,6 +116,7 @@ def test_better_is_what_more_correct_cases_make(name):
     fewer, more = METRICS[name](Confusion([5, 6], [5, 4], [5, 4], [5, 6]))
 
     expected = "higher" if more > fewer else "lower"
+
     assert METRICS[name].direction == expected
 
 
@@ -136,8 +140,11 @@ def test_which_classes_a_metric_depends_on(name):
     metric = METRICS[name]
 
     expected = (name not in OF_NEGATIVES, name not in OF_POSITIVES)
+
     assert classes_of(metric) == expected
+
     of_rates_alone = name in OF_POSITIVES | OF_NEGATIVES | OF_RATES
+
     assert depends_on_prevalence(metric) != of_rates_alone
 
 
@@ -180,6 +187,7 @@ def test_f_beta_weighs_recall_beta_times(beta):
     [value] = f_beta(beta)(TABLE)
 
     expected = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
     assert value == pytest.approx(expected)
     assert f_beta(beta).range == (0, 1)
 
@@ -205,7 +213,9 @@ def test_a_cost_rate_is_a_part_of_the_largest_cost():
     metric = cost_rate(fp=2, fn=7)
 
     assert metric(TABLE) == pytest.approx([(16 + 70) / (2 * 60 + 7 * 40)])
+
     worst = Confusion(*np.array([[0.0], [60.0], [40.0], [0.0]]))
+
     assert metric(worst) == pytest.approx([1])
     assert (metric.range, metric.direction) == ((0, 1), "lower")
 

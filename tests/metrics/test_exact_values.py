@@ -85,6 +85,7 @@ def test_infinite_values_have_a_sign():
     nothing = tuple(np.array([n], dtype=object) for n in (0, 0, 10, 20))
 
     lr = METRICS["lr_positive"]
+
     assert in_fractions(lr, none_flagged_wrongly, 1)[0] == math.inf
     assert in_fractions(lr, nothing, 1)[0] == -math.inf
 

@@ -68,7 +68,7 @@ def test_constraints_from_text(text, meant):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("recal", r"position 1 \(at 'recal'\): no metric.*Did you mean 'recall'"),
         ("0.5*accuracy + 0.5*sensitivty", "position 20.*Did you mean 'sensitivity'"),
@@ -103,13 +103,13 @@ def test_constraints_from_text(text, meant):
         ("f_beta(1e308)", "beta must be at most 1e100"),
     ],
 )
-def test_slips_are_pointed_at(text, words):
-    with pytest.raises(InputError, match=words):
+def test_slips_are_pointed_at(text, message):
+    with pytest.raises(InputError, match=message):
         trueness.metric(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("recall", "'>=', '<=', '>' or '<' and a bound were needed"),
         ("recall = 0.9", "and a bound were needed"),
@@ -119,8 +119,8 @@ def test_slips_are_pointed_at(text, words):
         ("recall >= x", "no metric of that name"),
     ],
 )
-def test_slips_in_constraints(text, words):
-    with pytest.raises(InputError, match=words):
+def test_slips_in_constraints(text, message):
+    with pytest.raises(InputError, match=message):
         trueness.constraint(text)
     with pytest.raises(InputError, match="A constraint needs a bound"):
         trueness.constraint(trueness.recall)
@@ -132,6 +132,7 @@ def test_the_position_is_drawn():
     with pytest.raises(InputError) as error:
         trueness.metric("f1 + recal")
     *_, text, caret = str(error.value).splitlines()
+
     assert text[caret.index("^")] == "r"
 
 
@@ -147,6 +148,7 @@ TERMS = st.lists(
 def test_what_a_metric_prints_is_what_it_reads(terms, constant):
     m = sum(w * trueness.metric(name) for w, name in terms) + constant
     assume(m.terms)
+
     assert repr(trueness.metric(repr(m))) == repr(m)
     assert trueness.metric(repr(m))(C) == m(C)
 

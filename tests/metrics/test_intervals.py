@@ -24,25 +24,30 @@ Z = stats.norm.ppf(0.975)
 
 
 def sample(n=400, seed=0):
+    """Return labels, scores with ties, and weights of random cases."""
     rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    return y, np.round(rng.normal(size=n) + y, 1), rng.exponential(size=n) ** 1.5
+    label = (rng.random(n) < 0.4).astype(int)
+    score = np.round(rng.normal(size=n) + label, 1)
+    return label, score, rng.exponential(size=n) ** 1.5
 
 
-def at(y, s, cut=0.5, names=None, **words):
-    wanted = None if names is None else [METRICS[name] for name in names]
-    return estimates(trueness.tally(y, s, **words), cut, wanted)
+def estimates_at(label, score, threshold=0.5, names=None, **design):
+    """Return the estimates of all metrics at a threshold, or of those named."""
+    metrics = None if names is None else [METRICS[name] for name in names]
+    return estimates(trueness.tally(label, score, **design), threshold, metrics)
 
 
 def wilson(p, n, z=Z):
-    centre, half = p + z * z / 2 / n, z * math.sqrt(p * (1 - p) / n + z * z / 4 / n**2)
-    return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+    """Return Wilson's interval (1927) of a proportion p of n cases."""
+    centre = p + z**2 / (2 * n)
+    half_width = z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    scale = 1 + z**2 / n
+    return (centre - half_width) / scale, (centre + half_width) / scale
 
 
-def test_shares_have_wilsons_interval():
-    t = Tally([1, 0], pos=[9, 1], neg=[2, 18])
-    found = estimates(t, 1)
-    for name, k, n in (
+@pytest.mark.parametrize(
+    ("name", "successes", "cases"),
+    [
         ("recall", 9, 10),
         ("specificity", 18, 20),
         ("precision", 9, 11),
@@ -50,18 +55,23 @@ def test_shares_have_wilsons_interval():
         ("accuracy", 27, 30),
         ("fpr", 2, 20),
         ("flagged_rate", 11, 30),
-    ):
-        e = found[name]
-        assert e.value == k / n
-        assert (e.low, e.high) == pytest.approx(wilson(k / n, n))
-        assert e.method == "Wilson 1927"
+    ],
+)
+def test_proportions_have_wilsons_interval(name, successes, cases):
+    tally = Tally([1, 0], pos=[9, 1], neg=[2, 18])
+
+    estimate = estimates(tally, 1)[name]
+
+    assert estimate.value == successes / cases
+    assert estimate.ci == pytest.approx(wilson(successes / cases, cases))
+    assert estimate.method == "Wilson 1927"
 
 
 def test_youdens_j_has_newcombes_method_10():
     """Newcombe (1998), table II (a): 56/70 - 48/80 has .0524 to .3339."""
-    t = Tally([1, 0], pos=[56, 14], neg=[48, 32])
+    tally = Tally([1, 0], pos=[56, 14], neg=[48, 32])
 
-    estimate = estimates(t, 1, [METRICS["youden"]])["youden"]
+    estimate = estimates(tally, 1, [METRICS["youden"]])["youden"]
 
     assert estimate.value == pytest.approx(0.2)
     assert (estimate.low, estimate.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
@@ -70,10 +80,10 @@ def test_youdens_j_has_newcombes_method_10():
 
 @pytest.mark.parametrize(("tp", "tn"), [(18, 40), (20, 45), (3, 50)])
 def test_balanced_accuracy_is_half_of_one_more_than_j(tp, tn):
-    t = Tally([1, 0], pos=[tp, 20 - tp], neg=[50 - tn, tn])
+    tally = Tally([1, 0], pos=[tp, 20 - tp], neg=[50 - tn, tn])
 
     j, balanced, weighted = estimates(
-        t,
+        tally,
         1,
         [
             METRICS["youden"],
@@ -88,11 +98,11 @@ def test_balanced_accuracy_is_half_of_one_more_than_j(tp, tn):
 
 
 def test_a_difference_of_rates_falls_as_one_and_rises_as_the_other():
-    t = Tally([1, 0], pos=[18, 2], neg=[5, 45])
+    tally = Tally([1, 0], pos=[18, 2], neg=[5, 45])
     recall, specificity = wilson(0.9, 20), wilson(0.9, 50)
 
     gap = METRICS["recall"] - METRICS["specificity"]
-    [estimate] = estimates(t, 1, [gap]).values()
+    [estimate] = estimates(tally, 1, [gap]).values()
 
     # the recall falls, the specificity rises
     below = math.hypot(0.9 - recall[0], specificity[1] - 0.9)
@@ -104,19 +114,19 @@ def test_a_difference_of_rates_falls_as_one_and_rises_as_the_other():
 def test_clusters_that_hold_both_classes_correlate_the_rates(rng):
     """Errors of clusters as wholes: the interval of J is wider than without them."""
     cluster = np.repeat(np.arange(40), 10)
-    y = np.tile([1, 0], 200)
+    labels = np.tile([1, 0], 200)
     wrong = np.repeat(rng.random(40) < 0.2, 10)
-    s = np.where(wrong, 1 - y, y)
+    scores = np.where(wrong, 1 - labels, labels)
 
-    together = at(y, s, names=["youden"], cluster=cluster)["youden"]
-    alone = at(y, s, names=["youden"])["youden"]
+    together = estimates_at(labels, scores, names=["youden"], cluster=cluster)["youden"]
+    alone = estimates_at(labels, scores, names=["youden"])["youden"]
 
     assert together.value == alone.value
     assert together.high - together.low > 2.5 * (alone.high - alone.low)
 
 
 @pytest.mark.parametrize(
-    ("name", "theirs"),
+    ("name", "metric_of_scikit_learn"),
     [
         ("recall", sk.recall_score),
         ("precision", sk.precision_score),
@@ -130,59 +140,73 @@ def test_clusters_that_hold_both_classes_correlate_the_rates(rng):
         ("lr_negative", lambda *a, **k: sk.class_likelihood_ratios(*a, **k)[1]),
     ],
 )
-def test_weighted_values_are_those_of_scikit_learn(name, theirs):
-    y, s, w = sample()
-    found = at(y, s, names=[name], weight=w)[name]
-    want = theirs(y, s >= 0.5, sample_weight=w)
-    assert found.value == pytest.approx(want, rel=1e-12)
-    assert found.low < found.value < found.high
+def test_weighted_values_are_those_of_scikit_learn(name, metric_of_scikit_learn):
+    label, score, weight = sample()
+
+    estimate = estimates_at(label, score, names=[name], weight=weight)[name]
+
+    expected = metric_of_scikit_learn(label, score >= 0.5, sample_weight=weight)
+    assert estimate.value == pytest.approx(expected, rel=1e-12)
+    assert estimate.low < estimate.value < estimate.high
 
 
-def test_errors_of_shares_are_those_of_the_survey_package():
+@pytest.mark.parametrize(
+    ("name", "tolerance"),
+    [("recall", 0.0075), ("precision", 0.051), ("accuracy", 0.0035)],
+)
+def test_errors_of_proportions_are_those_of_the_survey_package(name, tolerance):
     """R: each case left out in turn, JK1 of svydesign(ids = ~case, weights = ~w)."""
-    i = np.arange(1, 41)
-    w = 1 + (i * 7 % 11) / 2
-    y, x = (i * 5 % 7 < 3).astype(int), (i * 3 % 8 < 4).astype(int)
-    near = {"recall": 0.0075, "precision": 0.051, "accuracy": 0.0035}
-    found = at(y, x, 1.0, near, weight=w)
-    for name, rel in near.items():
-        value, error = SURVEY["shares"][name]
-        assert found[name].value == pytest.approx(value, rel=1e-12)
-        # theirs has 39 / 40, ours Kish's number: of recall the class'. Cases in a row
-        # are left out by their mean weight, and of precision by their share of all
-        v = w[y == 1] if name == "recall" else w
-        scale = np.sqrt((1 - v @ v / v.sum() ** 2) / (39 / 40))
-        assert 1 - rel < found[name].se / (error * scale) < 1
+    case = np.arange(1, 41)
+    weight = 1 + (case * 7 % 11) / 2
+    label = (case * 5 % 7 < 3).astype(int)
+    verdict = (case * 3 % 8 < 4).astype(int)
+
+    estimate = estimates_at(label, verdict, 1.0, [name], weight=weight)[name]
+
+    # theirs has 39 / 40, ours Kish's number: of recall that of the class. Cases in a
+    # row are left out by their mean weight, and of precision by their part of all
+    in_use = weight[label == 1] if name == "recall" else weight
+    kish = 1 - in_use @ in_use / in_use.sum() ** 2
+    value, standard_error = SURVEY["shares"][name]
+    ratio = estimate.se / (standard_error * np.sqrt(kish / (39 / 40)))
+    assert estimate.value == pytest.approx(value, rel=1e-12)
+    assert 1 - tolerance < ratio < 1
 
 
 def test_slopes_by_hand():
     """F1 = 2 tp / (2 tp + fp + fn), its variance over all cases of a cohort."""
-    tp, fp, fn, tn = 30.0, 12.0, 20.0, 138.0
-    t = Tally([1, 0], pos=[30, 20], neg=[12, 138])
-    under = 2 * tp + fp + fn
-    f1 = 2 * tp / under
-    slope = np.array([2 * (1 - f1), -f1, -f1, 0]) / under
-    cells = np.array([tp, fp, fn, tn])
+    tally = Tally([1, 0], pos=[30, 20], neg=[12, 138])
+
+    estimate = estimates(tally, 1, [METRICS["f1"]])["f1"]
+
+    cells = np.array([30, 12, 20, 138])
+    denominator = 2 * 30 + 12 + 20
+    f1 = 2 * 30 / denominator
+    slope = np.array([2 * (1 - f1), -f1, -f1, 0]) / denominator
     variance = 200 / 199 * cells @ slope**2
-    found = estimates(t, 1, [METRICS["f1"]])["f1"]
-
-    assert found.value == f1
-    assert found.se == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert estimate.value == f1
+    assert estimate.se == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
-def test_a_class_on_one_side_and_empty_ones():
-    t = Tally([1, 0], pos=[10, 0], neg=[5, 15])
-    youden = estimates(t, 1, [METRICS["youden"]])["youden"]
+def test_a_class_on_one_side_has_an_interval():
+    tally = Tally([1, 0], pos=[10, 0], neg=[5, 15])
+    metrics = [METRICS["youden"], METRICS["lr_negative"]]
+
+    youden, lr_negative = estimates(tally, 1, metrics).values()
 
     assert youden.value == 0.75
-    assert youden.high < 1
     assert youden.low < 0.75 - 0.2
-    assert estimates(t, 1, [METRICS["lr_negative"]])["lr_negative"].low == 0
+    assert youden.high < 1
+    assert lr_negative.low == 0
 
-    nothing = estimates(t, 2, [METRICS["precision"]])["precision"]
 
-    assert math.isnan(nothing.value)
-    assert math.isnan(nothing.low)
+def test_a_proportion_of_no_cases_is_undefined():
+    nothing_flagged = Tally([1, 0], pos=[10, 0], neg=[5, 15])
+
+    precision = estimates(nothing_flagged, 2, [METRICS["precision"]])["precision"]
+
+    assert math.isnan(precision.value)
+    assert math.isnan(precision.low)
 
 
 def partly_verified():
@@ -200,6 +224,7 @@ def test_begg_and_greenes_by_hand():
     )
 
     recall = answers["recall"]
+
     assert recall.value == pytest.approx(pos[0] / pos.sum())
     assert answers["specificity"].value == pytest.approx(neg[1] / neg.sum())
 
@@ -208,6 +233,7 @@ def test_begg_and_greenes_by_hand():
     npv = 30 / 40
     variance = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
     standard_error = recall.value * (1 - recall.value) * np.sqrt(variance)
+
     assert recall.se == pytest.approx(standard_error, rel=0.05)
 
 
@@ -218,6 +244,7 @@ def test_the_curve_and_its_area_are_corrected_like_the_rates():
 
     recall = estimates(tally, 1, [METRICS["recall"]])["recall"]
     area = np.trapezoid(curve.tpr, curve.fpr)
+
     assert curve.tpr[1] == pytest.approx(recall.value)
     assert trueness.auc(tally).value == pytest.approx(area)
 
@@ -231,49 +258,52 @@ def test_wilsons_interval_has_all_digits_of_its_closed_form(
     metric, successes, cases, level
 ):
     # slopes by finite differences would cost six of the digits
-    t = Tally([1, 0], pos=[87, 13], neg=[16, 301])
+    tally = Tally([1, 0], pos=[87, 13], neg=[16, 301])
     expected = wilson(successes / cases, cases, stats.norm.ppf((1 + level) / 2))
 
-    interval = estimates(t, 1, [METRICS[metric]], level=level)[metric].ci
+    interval = estimates(tally, 1, [METRICS[metric]], level=level)[metric].ci
 
     assert interval == pytest.approx(expected, rel=1e-14)
 
 
 def g_mean_interval(pos, neg, unseen_positives=0.0):
     """By hand: Wilson's form with Student's quantile, and what was not seen below."""
-    tally = Tally([1, 0], pos=pos, neg=neg)
-    cut = Cut.of(tally, 1)
-    metric = METRICS["g_mean"]
-    evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
-    estimate = evaluated.variance_estimate
-    t = stats.t.ppf(0.975, estimate.degrees_of_freedom)
-    missed = math.sqrt((1 - unseen_positives) * neg[1] / sum(neg)) - evaluated.value
-    variance_below = estimate.variance
+    cut = Cut.of(Tally([1, 0], pos=pos, neg=neg), 1)
+    measure = partial(metric_measure, METRICS["g_mean"], cut.flags)
+    evaluated = evaluate_measure(cut.sample, measure)
+    value = evaluated.value
+    variance = evaluated.variance_estimate.variance
+    quantile = stats.t.ppf(0.975, evaluated.variance_estimate.degrees_of_freedom)
+
+    variance_below = variance
     if unseen_positives:
-        variance_below += missed**2 / t**2
-    p = evaluated.value
-    low, _ = wilson(p, p * (1 - p) / variance_below, t)
-    _, high = wilson(p, p * (1 - p) / estimate.variance, t)
+        specificity = neg[1] / sum(neg)
+        change = math.sqrt((1 - unseen_positives) * specificity) - value
+        variance_below += change**2 / quantile**2
+
+    low, _ = wilson(value, value * (1 - value) / variance_below, quantile)
+    _, high = wilson(value, value * (1 - value) / variance, quantile)
     return low, high
 
 
 def test_classes_with_cases_on_both_sides_hide_nothing():
     tally = Tally([1, 0], pos=[15, 5], neg=[10, 30])
 
-    found = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
+    estimate = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
 
-    assert found.ci == pytest.approx(g_mean_interval([15, 5], [10, 30]))
+    assert estimate.ci == pytest.approx(g_mean_interval([15, 5], [10, 30]))
 
 
 def test_a_class_on_one_side_leaves_room_for_the_other():
     """All positives are flagged: some that are missed may not have been seen."""
     tally = Tally([1, 0], pos=[20, 0], neg=[10, 30])
 
-    found = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
+    estimate = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
 
     # Wilson's upper end of none of 20
     unseen = Z**2 / (20 + Z**2)
-    assert found.ci == pytest.approx(g_mean_interval([20, 0], [10, 30], unseen))
+
+    assert estimate.ci == pytest.approx(g_mean_interval([20, 0], [10, 30], unseen))
 
 
 @pytest.mark.parametrize(
@@ -294,16 +324,17 @@ def test_intervals_of_ratios_on_the_logarithmic_scale(name):
         value = tp * tn / (fp * fn)
         variance = 1 / tp + 1 / fp + 1 / fn + 1 / tn
 
-    found = intervals._log_interval(name, value, np.array([tp, fp, fn, tn]), 0.95)
+    result = intervals._log_interval(name, value, np.array([tp, fp, fn, tn]), 0.95)
 
     factor = math.exp(Z * math.sqrt(variance))
-    assert (found.low, found.high) == pytest.approx((value / factor, value * factor))
+
+    assert (result.low, result.high) == pytest.approx((value / factor, value * factor))
 
 
 def test_a_number_of_cases_ends_at_all_of_them():
-    t = Tally([1, 0], pos=[9, 0], neg=[10, 1])
+    tally = Tally([1, 0], pos=[9, 0], neg=[10, 1])
 
-    flagged = estimates(t, 0.5, [METRICS["flagged"]])["flagged"]
+    flagged = estimates(tally, 0.5, [METRICS["flagged"]])["flagged"]
 
     assert flagged.value == 19
     assert flagged.high <= 20
@@ -335,6 +366,7 @@ def test_f1_may_fall_by_positives_that_are_missed(level):
     fn = 20 * z**2 / (20 + z**2)
     tp = 20 - fn
     f1 = 2 * tp / (2 * tp + 10 + fn)
+
     assert below.variance == pytest.approx(widened_variance(evaluated, f1, level))
     assert above.variance == evaluated.variance_estimate.variance
 
@@ -346,6 +378,7 @@ def test_f1_may_rise_by_negatives_that_are_not_flagged(level):
     z = stats.norm.ppf((1 + level) / 2)
     fp = 40 - 40 * z**2 / (40 + z**2)
     f1 = 2 * 15 / (2 * 15 + fp + 5)
+
     assert above.variance == pytest.approx(widened_variance(evaluated, f1, level))
     assert below.variance == evaluated.variance_estimate.variance
 
@@ -370,14 +403,15 @@ EXACT_TABLE = Tally([1, 0], pos=[30, 10], neg=[8, 52])
 def test_exact_intervals_of_proportions_are_those_of_scipy(
     name, successes, cases, level
 ):
-    found = estimates(EXACT_TABLE, 1, [METRICS[name]], level=level, method="exact")[
+    estimate = estimates(EXACT_TABLE, 1, [METRICS[name]], level=level, method="exact")[
         name
     ]
 
-    theirs = stats.binomtest(successes, cases).proportion_ci(level, method="exact")
-    assert found.value == successes / cases
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-    assert found.method == "Clopper and Pearson 1934"
+    expected = stats.binomtest(successes, cases).proportion_ci(level, method="exact")
+
+    assert estimate.value == successes / cases
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
+    assert estimate.method == "Clopper and Pearson 1934"
 
 
 @pytest.mark.parametrize(
@@ -389,25 +423,29 @@ def test_exact_intervals_of_proportions_are_those_of_scipy(
     ],
 )
 def test_exact_intervals_of_ratios_have_their_value_in_the_middle(name, method):
-    found = estimates(EXACT_TABLE, 1, [METRICS[name]], level=0.9, method="exact")[name]
+    estimate = estimates(EXACT_TABLE, 1, [METRICS[name]], level=0.9, method="exact")[
+        name
+    ]
 
-    assert method in found.method
-    assert found.low * found.high == pytest.approx(found.value**2)
+    assert method in estimate.method
+    assert estimate.low * estimate.high == pytest.approx(estimate.value**2)
+
     usual = estimates(EXACT_TABLE, 1, [METRICS[name]], level=0.9)[name]
-    assert found.value == usual.value
-    assert (found.low, found.high) != (usual.low, usual.high)
+
+    assert estimate.value == usual.value
+    assert (estimate.low, estimate.high) != (usual.low, usual.high)
 
 
 def test_odds_ratio_has_the_interval_of_scipy():
     theirs = stats.contingency.odds_ratio([[30, 8], [10, 52]], kind="sample")
     expected = theirs.confidence_interval(0.9)
 
-    [found] = estimates(
+    [result] = estimates(
         EXACT_TABLE, 1, [METRICS["diagnostic_odds_ratio"]], level=0.9, method="exact"
     ).values()
 
-    assert found.value == pytest.approx(theirs.statistic)
-    assert found.ci == pytest.approx((expected.low, expected.high))
+    assert result.value == pytest.approx(theirs.statistic)
+    assert result.ci == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize("alias", sorted(SYNONYMS.keys() - {"fbeta", "nb"}))
@@ -428,6 +466,7 @@ def test_metrics_without_an_exact_interval_keep_their_own():
     exact = estimates(EXACT_TABLE, 1, metrics, method="exact")
 
     usual = estimates(EXACT_TABLE, 1, metrics)
+
     assert [e.ci for e in exact.values()] == [e.ci for e in usual.values()]
     assert list(exact) == names
 
@@ -460,9 +499,9 @@ def test_exact_intervals_count_independent_cases(design):
 def test_estimates_stand_in_the_order_that_was_wanted():
     names = ["precision", "youden", "specificity", "accuracy", "recall"]
 
-    found = estimates(EXACT_TABLE, 1, [METRICS[name] for name in names])
+    answers = estimates(EXACT_TABLE, 1, [METRICS[name] for name in names])
 
-    assert list(found) == names
+    assert list(answers) == names
 
 
 def test_without_a_prevalence_a_case_control_sample_has_rates_only():
@@ -474,8 +513,10 @@ def test_without_a_prevalence_a_case_control_sample_has_rates_only():
     assert "precision" not in of_sample
     assert {"recall", "specificity", "youden"} <= set(of_sample)
     assert set(at_prevalence) == set(METRICS)
+
     # Bayes
     precision = 0.1 * 0.75 / (0.1 * 0.75 + 0.9 * 8 / 60)
+
     assert at_prevalence["precision"].value == pytest.approx(precision)
 
 
@@ -503,9 +544,9 @@ def test_multiples_of_both_rates_in_a_metric(name, coefficients):
     [(3, 4, 0, 5), (3, 4, 1, 7), (3, 4, -1, 1), (3, 3, -1, 0), (0, 2, 0.5, 2)],
 )
 def test_correlated_distances_are_added_as_squares(first, second, correlation, length):
-    found = intervals._joint_distance(first, second, correlation)
+    result = intervals._joint_distance(first, second, correlation)
 
-    assert found == pytest.approx(length)
+    assert result == pytest.approx(length)
 
 
 @pytest.mark.parametrize(
@@ -524,9 +565,9 @@ def test_correlated_distances_are_added_as_squares(first, second, correlation, l
 )
 def test_correlation_of_two_parts_of_a_sum(variance, first, second, correlation):
     """Of 3 and 4 the variance of the sum is 25 + 24 r."""
-    found = intervals._correlation_of_parts(variance, first, second)
+    result = intervals._correlation_of_parts(variance, first, second)
 
-    assert found == pytest.approx(correlation)
+    assert result == pytest.approx(correlation)
 
 
 def test_a_measure_looks_at_the_classes_that_change_it():
@@ -550,20 +591,21 @@ def test_a_measure_looks_at_the_classes_that_change_it():
 def test_slopes_of_any_measure_by_differences():
     cells = np.array([4.0, 0.0, 9.0])
 
-    found = intervals.slopes(lambda c: c[..., 0] * np.sqrt(c[..., 2]), cells)
+    result = intervals.slopes(lambda c: c[..., 0] * np.sqrt(c[..., 2]), cells)
 
     # an empty cell has no case to move anything
-    assert found == pytest.approx([3, 0, 4 / (2 * 3)], rel=1e-8)
+    assert result == pytest.approx([3, 0, 4 / (2 * 3)], rel=1e-8)
 
 
 def test_an_infinite_ratio_lies_between_corners_of_both_rates():
     """No false positive: the ratio is infinite, and what both rates allow is not."""
     tally = Tally([1, 0], pos=[15, 5], neg=[0, 30])
 
-    [found] = estimates(tally, 1, [METRICS["lr_positive"]]).values()
+    [result] = estimates(tally, 1, [METRICS["lr_positive"]]).values()
 
     recall_low, _ = wilson(0.75, 20)
     _, fpr_high = wilson(0.0, 30)
-    assert found.value == math.inf
-    assert found.low == pytest.approx(recall_low / fpr_high)
-    assert found.high == math.inf
+
+    assert result.value == math.inf
+    assert result.low == pytest.approx(recall_low / fpr_high)
+    assert result.high == math.inf

@@ -32,8 +32,11 @@ def sample(n=200, seed=0, digits=1):
     return y, np.round(rng.normal(size=n) + y, digits), rng.exponential(size=n) ** 1.5
 
 
-def wins(y, s):
-    return (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+def wins(label, score):
+    """Return 1 for each pair that its positive wins, and 1/2 for a tie."""
+    pos = score[label == 1][:, None]
+    neg = score[label == 0]
+    return (pos > neg) + 0.5 * (pos == neg)
 
 
 def three(e):
@@ -42,16 +45,18 @@ def three(e):
 
 @pytest.mark.parametrize("digits", [1, 12])
 def test_weighted_values_are_those_of_scikit_learn(digits):
-    y, s, w = sample(400, digits=digits)
-    t = trueness.tally(y, s, weight=w)
-    area = sk.roc_auc_score(y, s, sample_weight=w)
-    precision = sk.average_precision_score(y, s, sample_weight=w)
-    partial = sk.roc_auc_score(y, s, max_fpr=0.2, sample_weight=w)
+    labels, scores, weights = sample(400, digits=digits)
+    tally = trueness.tally(labels, scores, weight=weights)
+    area = sk.roc_auc_score(labels, scores, sample_weight=weights)
+    precision = sk.average_precision_score(labels, scores, sample_weight=weights)
+    partial = sk.roc_auc_score(labels, scores, max_fpr=0.2, sample_weight=weights)
 
-    partial_estimate = trueness.partial_auc(t, fpr=(0, 0.2), corrected=True)
+    partial_estimate = trueness.partial_auc(tally, fpr=(0, 0.2), corrected=True)
 
-    assert trueness.auc(t).value == pytest.approx(area, rel=1e-12)
-    assert trueness.average_precision(t).value == pytest.approx(precision, rel=1e-12)
+    assert trueness.auc(tally).value == pytest.approx(area, rel=1e-12)
+    assert trueness.average_precision(tally).value == pytest.approx(
+        precision, rel=1e-12
+    )
     assert partial_estimate.value == pytest.approx(partial, rel=1e-12)
 
 
@@ -113,8 +118,8 @@ def test_a_billion_cases_in_a_row_are_counted_exactly():
 
 @pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
 def test_proc_agrees(name):
-    t = trueness.tally(PROC["poor"], PROC[name])
-    a = trueness.auc(t, method="delong")
+    tally = trueness.tally(PROC["poor"], PROC[name])
+    a = trueness.auc(tally, method="delong")
 
     assert three(a) == pytest.approx(PROC[f"auc_{name}"], abs=1e-12)
 
@@ -125,11 +130,11 @@ def test_proc_agrees(name):
         "fpr_corrected": {"fpr": (0, 0.1), "corrected": True},
         "tpr_corrected": {"tpr": (0.9, 1), "corrected": True},
     }
-    for key, words in part.items():
-        theirs = PROC[f"pauc_{key}_{name}"][0]
-        ours = trueness.partial_auc(t, **words).value
+    for key, options in part.items():
+        expected = PROC[f"pauc_{key}_{name}"][0]
+        ours = trueness.partial_auc(tally, **options).value
         # pROC gives none below the diagonal
-        assert ours == pytest.approx(theirs) if theirs is not None else ours < 0.5
+        assert ours == pytest.approx(expected) if expected is not None else ours < 0.5
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -137,30 +142,30 @@ def test_proc_agrees(name):
     "part", [{"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}]
 )
 def test_a_part_that_is_the_whole_plane_has_the_whole_area(rng, part, corrected):
-    t = trueness.tally(*tied_cases(rng, 70))
+    tally = trueness.tally(*tied_cases(rng, 70))
 
-    area = trueness.partial_auc(t, **part, corrected=corrected)
+    area = trueness.partial_auc(tally, **part, corrected=corrected)
 
-    assert area.value == pytest.approx(trueness.auc(t).value)
+    assert area.value == pytest.approx(trueness.auc(tally).value)
 
 
 def test_neighbouring_parts_add_up_to_the_whole_area(rng):
-    t = trueness.tally(*tied_cases(rng, 70))
+    tally = trueness.tally(*tied_cases(rng, 70))
 
-    low = trueness.partial_auc(t, fpr=(0, 0.2)).value
-    middle = trueness.partial_auc(t, fpr=(0.2, 0.7)).value
-    high = trueness.partial_auc(t, fpr=(0.7, 1)).value
+    low = trueness.partial_auc(tally, fpr=(0, 0.2)).value
+    middle = trueness.partial_auc(tally, fpr=(0.2, 0.7)).value
+    high = trueness.partial_auc(tally, fpr=(0.7, 1)).value
 
-    assert low + middle + high == pytest.approx(trueness.auc(t).value)
+    assert low + middle + high == pytest.approx(trueness.auc(tally).value)
 
 
 def test_the_area_in_a_rectangle_is_that_of_the_clipped_curve(rng):
-    t = trueness.tally(*tied_cases(rng, 70))
-    curve = trueness.roc(t)
+    tally = trueness.tally(*tied_cases(rng, 70))
+    curve = trueness.roc(tally)
     fpr = np.linspace(0.1, 0.6, 400_001)
     height = np.clip(np.interp(fpr, curve.fpr, curve.tpr), 0.4, 0.9) - 0.4
 
-    area = trueness.partial_auc(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9))
+    area = trueness.partial_auc(tally, fpr=(0.1, 0.6), tpr=(0.4, 0.9))
 
     assert area.value == pytest.approx(np.trapezoid(height, fpr), abs=1e-5)
 
@@ -199,41 +204,42 @@ def jackknife_variance(slopes, weight):
 @pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
 def test_errors_follow_from_derivatives(area):
     """By a little more and less weight of each case, which is then left out."""
-    y, score, weight = sample(60, digits=12)
+    labels, score, weight = sample(60, digits=12)
 
     def value(weights):
-        return area(y, score, weight=weights).value
+        return area(labels, score, weight=weights).value
 
     steps = 1e-6 * np.eye(60)
     slopes = [(value(weight + step) - value(weight - step)) / 2e-6 for step in steps]
     slopes = np.array(slopes)
     # an area is one of two samples, a precision one of a single sample
-    strata = [y >= 0] if area is AVERAGE_PRECISION else [y == 0, y == 1]
+    strata = [labels >= 0] if area is AVERAGE_PRECISION else [labels == 0, labels == 1]
     variance = sum(jackknife_variance(slopes[s], weight[s]) for s in strata)
 
-    standard_error = area(y, score, weight=weight).se
+    standard_error = area(labels, score, weight=weight).se
+
     assert standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
 
 
 def test_hanley_and_mcneil_by_hand():
-    t = Tally([3, 2, 1], pos=[4, 3, 1], neg=[1, 3, 5])
+    tally = Tally([3, 2, 1], pos=[4, 3, 1], neg=[1, 3, 5])
     area = Fraction(4 * (16 + 1) + 3 * (10 + 3) + 1 * 5, 2 * 8 * 9)
     q1 = area / (2 - area)
     q2 = 2 * area**2 / (1 + area)
     square = area * (1 - area) + 7 * (q1 - area**2) + 8 * (q2 - area**2)
 
-    estimate = trueness.auc(t, method="hanley-mcneil")
+    estimate = trueness.auc(tally, method="hanley-mcneil")
 
     assert estimate.value == float(area)
     assert estimate.se == pytest.approx(float(square / 72) ** 0.5)
 
 
 def test_the_error_by_fermi_dirac_is_that_of_the_distribution(rng):
-    t = trueness.tally(*tied_cases(rng, 200))
+    tally = trueness.tally(*tied_cases(rng, 200))
 
-    estimate = trueness.auc(t, method="fermi-dirac")
+    estimate = trueness.auc(tally, method="fermi-dirac")
 
-    assert estimate.se == pytest.approx(trueness.fermi_dirac(t).auc_se)
+    assert estimate.se == pytest.approx(trueness.fermi_dirac(tally).auc_se)
     assert estimate.high - estimate.low == pytest.approx(2 * Z * estimate.se)
 
 
@@ -256,18 +262,21 @@ CORNERS = {
 
 @pytest.mark.parametrize("corner", CORNERS)
 def test_no_interval_is_empty_or_leaves_its_range(corner):
-    t, words = CORNERS[corner], {"rng": 1, "replicates": 200}
-    plain = not t.weighted and t.clusters is None
-    methods = METHODS if plain else ["newcombe", "delong"]
-    found = [trueness.auc(t, method=m, **words) for m in methods]
-    for ask in (ASK["average precision"], ASK["partial auc"]):
-        found.append(ask(t, **words))
-        if min(t.n_pos, t.n_neg) >= 2:
-            found.append(ask(t, method="bootstrap", **words))
+    tally = CORNERS[corner]
+    is_plain = not tally.weighted and tally.clusters is None
+    can_be_redrawn = min(tally.n_pos, tally.n_neg) >= 2
+    options = {"rng": 1, "replicates": 200}
 
-    for a in found:
-        assert 0 <= a.low <= a.value <= a.high <= 1
-        assert a.low < a.high or a.method == "bootstrap"
+    methods = METHODS if is_plain else ["newcombe", "delong"]
+    estimates = [trueness.auc(tally, method=method, **options) for method in methods]
+    for analysis in (ASK["average precision"], ASK["partial auc"]):
+        estimates.append(analysis(tally, **options))
+        if can_be_redrawn:
+            estimates.append(analysis(tally, method="bootstrap", **options))
+
+    for estimate in estimates:
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        assert estimate.low < estimate.high or estimate.method == "bootstrap"
 
 
 def test_notes():
@@ -276,11 +285,11 @@ def test_notes():
     assert "no variation" in a.notes[0]
     assert trueness.auc(CORNERS["perfect"], method="delong").low == a.low
 
-    t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
+    tally = Tally([2, 1], pos=[10, 90], neg=[90, 10])
 
-    assert trueness.auc(t).high < 0.5
-    assert "ranks positives below negatives" in trueness.auc(t).notes[0]
-    assert trueness.auc(t.map(lambda s: -s)).notes == ()
+    assert trueness.auc(tally).high < 0.5
+    assert "ranks positives below negatives" in trueness.auc(tally).notes[0]
+    assert trueness.auc(tally.map(lambda s: -s)).notes == ()
 
 
 @pytest.mark.parametrize("prevalence", [0.02, 0.1])
@@ -288,17 +297,17 @@ def test_few_negatives_at_a_lower_prevalence_leave_average_precision_open(
     rng, prevalence
 ):
     """50 + 50 cases at 2 %: one negative decides the precision of the top."""
-    y = np.repeat([1, 0], [50, 50])
-    s = rng.normal(size=100) + 1.2 * y
+    labels = np.repeat([1, 0], [50, 50])
+    scores = rng.normal(size=100) + 1.2 * labels
     design = {"sampling": "case-control", "prevalence": prevalence}
 
-    estimate = trueness.average_precision(y, s, **design)
+    estimate = trueness.average_precision(labels, scores, **design)
 
     assert (estimate.low, estimate.high) == (0, 1)
     assert any("No interval is available" in note for note in estimate.notes)
 
     by_engine = trueness.estimate(
-        trueness.tally(y, s, **design), trueness.average_precision
+        trueness.tally(labels, scores, **design), trueness.average_precision
     )
 
     assert (by_engine.low, by_engine.high) == (0, 1)
@@ -311,10 +320,10 @@ def test_few_negatives_at_a_lower_prevalence_leave_average_precision_open(
 def test_enough_negatives_give_average_precision_an_interval(
     rng, positives, negatives, prevalence
 ):
-    y = np.repeat([1, 0], [positives, negatives])
-    s = rng.normal(size=y.size) + 1.2 * y
+    labels = np.repeat([1, 0], [positives, negatives])
+    scores = rng.normal(size=labels.size) + 1.2 * labels
 
-    estimate = trueness.average_precision(y, s, prevalence=prevalence)
+    estimate = trueness.average_precision(labels, scores, prevalence=prevalence)
 
     assert 0 < estimate.low < estimate.high < 1
     assert estimate.notes == ()
@@ -329,11 +338,11 @@ def test_average_precision_of_another_prevalence_holds(rng):
     precision = 0.1 * recall / np.maximum(flagged, 1e-300)
     truth = np.trapezoid(precision, recall)
 
-    y = np.repeat([1, 0], [500, 500])
+    labels = np.repeat([1, 0], [500, 500])
     held = []
     for _ in range(200):
-        s = rng.normal(size=1000) + separation * y
-        estimate = trueness.average_precision(y, s, prevalence=0.1)
+        scores = rng.normal(size=1000) + separation * labels
+        estimate = trueness.average_precision(labels, scores, prevalence=0.1)
         held.append(estimate.low <= truth <= estimate.high)
 
     assert np.mean(held) >= 0.88
@@ -355,8 +364,11 @@ def test_average_precision_at_a_prevalence_by_hand():
     rates = [(0.6, 0.1), (0.9, 0.4), (1, 1)]
     precision = [0.1 * tpr / (0.1 * tpr + 0.9 * fpr) for tpr, fpr in rates]
     by_hand = 0.6 * precision[0] + 0.3 * precision[1] + 0.1 * precision[2]
+
     assert estimate.value == pytest.approx(by_hand)
+
     at_prevalence = trueness.average_precision(CASE_CONTROL, prevalence=0.1)
+
     assert three(estimate) == pytest.approx(three(at_prevalence))
 
 
@@ -369,19 +381,25 @@ def test_the_area_does_not_depend_on_the_prevalence():
 
 
 def test_verification_bias_is_taken_off(rng):
-    truth, means, hits = 0.76, [], []
+    true_auc = 0.76
+    shift = np.sqrt(2) * stats.norm.ppf(true_auc)
+    values = []
+    covered = []
     for _ in range(60):
-        y = (rng.random(600) < 0.3).astype(int)
-        s = rng.normal(size=600) + np.sqrt(2) * stats.norm.ppf(truth) * y
-        seen = rng.random(600) < 1 / (1 + np.exp(-1.5 * s))
-        label = np.where(seen, y, np.nan)
-        found = trueness.auc(label, s, unlabelled="missing at random")
-        means.append(found.value)
-        hits.append(found.low <= truth <= found.high)
+        label = (rng.random(600) < 0.3).astype(int)
+        score = rng.normal(size=600) + shift * label
+        # high scores are verified more often
+        is_verified = rng.random(600) < 1 / (1 + np.exp(-1.5 * score))
+        known = np.where(is_verified, label, np.nan)
 
-    assert abs(np.mean(means) - truth) < 0.015
-    assert np.mean(hits) >= 0.88
-    assert "cannot show" in found.notes[0]
+        estimate = trueness.auc(known, score, unlabelled="missing at random")
+
+        values.append(estimate.value)
+        covered.append(estimate.low <= true_auc <= estimate.high)
+
+    assert abs(np.mean(values) - true_auc) < 0.015
+    assert np.mean(covered) >= 0.88
+    assert "cannot show" in estimate.notes[0]
 
 
 @pytest.mark.parametrize("ask", [trueness.auc, trueness.average_precision])
@@ -392,14 +410,14 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
     with pytest.warns(
         trueness.DoubtfulAssumptionWarning, match="scores differ"
     ) as seen:
-        found = ask(chosen)
+        result = ask(chosen)
 
     assert seen[0].filename == __file__
-    assert "set unlabelled to 'missing at random'" in found.notes[0]
+    assert "set unlabelled to 'missing at random'" in result.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "message"),
     [
         ({"method": "delongs"}, r"method must be one of .*Did you mean"),
         ({"level": 95}, r"level must lie in \(0, 1\)"),
@@ -414,9 +432,10 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
          "above the diagonal"),
     ],
 )  # fmt: skip
-def test_errors(ask, words):
+def test_errors(ask, message):
     area = trueness.partial_auc if "part" in ask else trueness.auc
-    with pytest.raises(InputError, match=words):
+
+    with pytest.raises(InputError, match=message):
         area([1, 0], [2, 1], **ask.get("part", ask))
     with pytest.raises(NotEnoughCases, match="0 positives among 6 labelled"):
         trueness.auc(Tally([2, 1], neg=[1, 5]))
@@ -461,8 +480,8 @@ def walk_in_blocks_of_100(compute, size):
 
 def test_sums_of_placements_answer_as_the_cases_do():
     """Unequal classes: each has its own number of cases."""
-    y, s, _ = sample(n=60)
-    won = wins(y, s)
+    labels, scores, _ = sample(n=60)
+    won = wins(labels, scores)
     of_positives, of_negatives = won.mean(axis=1), won.mean(axis=0)
     area = won.mean()
 
@@ -472,11 +491,12 @@ def test_sums_of_placements_answer_as_the_cases_do():
             placements.size, (deviation**2).sum(), (deviation**4).sum()
         )
 
-    found = areas.auc_from_moments(area, moments(of_negatives), moments(of_positives))
+    result = areas.auc_from_moments(area, moments(of_negatives), moments(of_positives))
 
-    expected = trueness.auc(y, s)
-    assert three(found) == pytest.approx(three(expected))
-    assert found.se == pytest.approx(expected.se)
+    expected = trueness.auc(labels, scores)
+
+    assert three(result) == pytest.approx(three(expected))
+    assert result.se == pytest.approx(expected.se)
 
 
 def test_a_variance_rests_on_the_cases_of_the_smaller_class():
@@ -502,15 +522,18 @@ def test_few_negatives_are_under_fifty_and_half_of_the_positives(
 
 @pytest.mark.parametrize("average", ["macro", "weighted", "hand-till"])
 def test_two_classes_have_the_standard_error_of_delong(average):
-    y, s, _ = sample(n=60)
-    probability = 1 / (1 + np.exp(-s))
+    labels, scores, _ = sample(n=60)
+    probability = 1 / (1 + np.exp(-scores))
     columns = np.column_stack([1 - probability, probability])
 
-    area, influence = multiclass_areas.multiclass_auc_and_influence(y, columns, average)
+    area, influence = multiclass_areas.multiclass_auc_and_influence(
+        labels, columns, average
+    )
 
-    won = wins(y, s)
-    expected = np.empty(y.size)
-    expected[y == 1] = (won.mean(axis=1) - area) * y.size / y.sum()
-    expected[y == 0] = (won.mean(axis=0) - area) * y.size / (1 - y).sum()
+    won = wins(labels, scores)
+    expected = np.empty(labels.size)
+    expected[labels == 1] = (won.mean(axis=1) - area) * labels.size / labels.sum()
+    expected[labels == 0] = (won.mean(axis=0) - area) * labels.size / (1 - labels).sum()
+
     assert area == pytest.approx(won.mean())
     assert influence == pytest.approx(expected)

@@ -95,10 +95,10 @@ def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
     held_precision = 0
     for seed in range(samples):
         n_pos = rng.binomial(n, prevalence)
-        t = trueness.tally(*normal_cases(rng, n_pos, n - n_pos, area))
+        tally = trueness.tally(*normal_cases(rng, n_pos, n - n_pos, area))
 
-        roc = trueness.roc_band(t, points=25, replicates=200, rng=seed)
-        pr = trueness.precision_recall_band(t, points=25, replicates=200, rng=seed)
+        roc = trueness.roc_band(tally, points=25, replicates=200, rng=seed)
+        pr = trueness.precision_recall_band(tally, points=25, replicates=200, rng=seed)
 
         held_roc += holds(roc, truth.tpr(roc.fpr))
         held_precision += holds(pr, truth.precision(pr.recall, prevalence))
@@ -140,15 +140,17 @@ def likely_precisions(confusions, recall, prevalence, *, is_cohort):
 @pytest.mark.parametrize("prevalence", [None, 0.2])
 def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
     """A slow twin: every threshold, every number of false alarms on a fine grid."""
-    y, score = normal_cases(rng, 12, 30, 0.8)
-    tally = trueness.tally(y, score)
+    labels, score = normal_cases(rng, 12, 30, 0.8)
+    tally = trueness.tally(labels, score)
 
     band = trueness.precision_recall_band(
         tally, band="pointwise", prevalence=prevalence
     )
 
     cuts = [np.inf, *score]
-    confusions = [(y[score >= c].sum(), (1 - y[score >= c]).sum()) for c in cuts]
+    confusions = [
+        (labels[score >= c].sum(), (1 - labels[score >= c]).sum()) for c in cuts
+    ]
     for point in (8, 40, 77):
         likely = likely_precisions(
             confusions,
@@ -165,9 +167,10 @@ def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
 
 def test_the_likelihood_band_is_narrower_than_the_bootstrap(rng):
     make = BANDS["precision_recall"]
-    t = trueness.tally(*normal_cases(rng, 40, 160, 0.85))
-    made = make(t, band="pointwise"), make(t), make(t, method="bootstrap")
+    tally = trueness.tally(*normal_cases(rng, 40, 160, 0.85))
+    made = make(tally, band="pointwise"), make(tally), make(tally, method="bootstrap")
     width = [(b.high - b.low).mean() for b in made]
+
     assert width[0] < width[1] < 0.9 * width[2]
 
 

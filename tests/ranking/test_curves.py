@@ -2,6 +2,7 @@
 
 import copy
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,25 +18,25 @@ CURVES = {name: getattr(trueness, name) for name in NAMES}
 
 
 def test_by_hand():
-    t = Tally([0.9, 0.6, 0.3], pos=[2, 1, 1], neg=[0, 1, 5])
-    pr = trueness.precision_recall(t)
+    tally = Tally([0.9, 0.6, 0.3], pos=[2, 1, 1], neg=[0, 1, 5])
+    pr = trueness.precision_recall(tally)
 
     assert pr.precision.tolist() == [1, 3 / 4, 4 / 10]
 
-    gain = trueness.gain_curve(t)
+    gain = trueness.gain_curve(tally)
 
     assert gain.flagged_rate == pytest.approx([0, 2 / 10, 4 / 10, 1])
 
-    lift = trueness.lift_curve(t)
+    lift = trueness.lift_curve(tally)
 
     assert lift.lift == pytest.approx([(2 / 2) / (4 / 10), (3 / 4) / (4 / 10), 1])
 
-    rare = trueness.precision_recall(t, prevalence=0.01)
+    rare = trueness.precision_recall(tally, prevalence=0.01)
     hits, alarms = 0.01 * 3 / 4, 0.99 / 6
 
     assert rare.precision[1:] == pytest.approx([hits / (hits + alarms), 0.01])
 
-    same = trueness.precision_recall(t, prevalence=4 / 10)
+    same = trueness.precision_recall(tally, prevalence=4 / 10)
 
     assert same.precision == pytest.approx(pr.precision)
 
@@ -50,35 +51,38 @@ def test_one_class_and_no_share_are_errors(f):
 
 
 def test_scikit_learn_agrees_on_roc(rng):
-    y, score = tied_cases(rng, 300, levels=20)
+    labels, score = tied_cases(rng, 300, levels=20)
 
-    curve = trueness.roc(y, score)
+    curve = trueness.roc(labels, score)
 
-    fpr, tpr, threshold = roc_curve(y, score, drop_intermediate=False)
+    fpr, tpr, threshold = roc_curve(labels, score, drop_intermediate=False)
+
     assert curve.fpr == pytest.approx(fpr)
     assert curve.tpr == pytest.approx(tpr)
     assert curve.threshold.tolist() == threshold.tolist()
 
 
 def test_scikit_learn_agrees_on_precision_and_recall(rng):
-    y, score = tied_cases(rng, 300, levels=20)
+    labels, score = tied_cases(rng, 300, levels=20)
 
-    curve = trueness.precision_recall(y, score)
+    curve = trueness.precision_recall(labels, score)
 
     # theirs begins with all cases, and ends in a point without a threshold
-    precision, recall, threshold = precision_recall_curve(y, score)
+    precision, recall, threshold = precision_recall_curve(labels, score)
+
     assert curve.precision[::-1] == pytest.approx(precision[:-1])
     assert curve.recall[::-1] == pytest.approx(recall[:-1])
     assert curve.threshold[::-1].tolist() == threshold.tolist()
 
 
 def test_scikit_learn_agrees_on_detection_errors(rng):
-    y, score = tied_cases(rng, 300, levels=20)
+    labels, score = tied_cases(rng, 300, levels=20)
 
-    curve = trueness.det(y, score)
+    curve = trueness.det(labels, score)
 
-    fpr, fnr, threshold = det_curve(y, score)
+    fpr, fnr, threshold = det_curve(labels, score)
     row = np.searchsorted(-curve.threshold, -threshold)
+
     assert curve.fnr[row] == pytest.approx(fnr)
     assert curve.fpr[row] == pytest.approx(fpr)
 
@@ -92,18 +96,20 @@ def hull_by_qhull(fpr, tpr):
 
 @pytest.mark.parametrize("n", [6, 30, 400])
 def test_hull_agrees_with_qhull(rng, n):
-    y, score = tied_cases(rng, n, levels=50)
-    curve = trueness.roc(trueness.tally(y, score))
+    labels, score = tied_cases(rng, n, levels=50)
+    curve = trueness.roc(trueness.tally(labels, score))
 
     hull = trueness.ranking.hull(curve)
 
     # qhull may keep points that lie on an edge, up to rounding
     by_qhull = hull_by_qhull(curve.fpr, curve.tpr)
     height = np.interp(by_qhull[:, 0], hull.fpr, hull.tpr)
+
     assert (np.abs(height - by_qhull[:, 1]) < 1e-9).sum() >= len(by_qhull) - 1
     assert (np.interp(curve.fpr, hull.fpr, hull.tpr) >= curve.tpr - 1e-12).all()
 
     slope = np.arctan2(np.diff(hull.tpr), np.diff(hull.fpr))
+
     assert (np.diff(slope) < 0).all()
     assert set(hull.threshold) <= set(curve.threshold)
 
@@ -119,17 +125,22 @@ def test_the_hull_of_a_useless_score_is_the_diagonal(tally):
     assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
 
 
-def distance_to_polyline(x, y, px, py):
-    """Distance of each point to the nearest of all segments, by brute force."""
-    a, d = np.column_stack([px, py])[:-1], np.diff(np.column_stack([px, py]), axis=0)
-    best = np.full(len(x), np.inf)
-    for start, step in zip(a, d, strict=True):
-        away = np.column_stack([x, y]) - start
-        square = step @ step
-        along = np.clip(away @ step / square, 0, 1) if square else np.zeros(len(x))
-        best = np.minimum(best, np.hypot(*(away - along[:, None] * step).T))
+def distance_to_polyline(x, y, line_x, line_y):
+    """Return the distance of each point to the nearest of all segments."""
+    points = np.column_stack([x, y])
+    corners = np.column_stack([line_x, line_y])
+    nearest = np.full(len(x), np.inf)
+    for start, end in pairwise(corners):
+        step = end - start
+        from_start = points - start
+        # the foot of the perpendicular, as a fraction of the segment
+        foot = np.zeros(len(x))
+        if step.any():
+            foot = np.clip(from_start @ step / (step @ step), 0, 1)
+        offset = from_start - foot[:, None] * step
+        nearest = np.minimum(nearest, np.hypot(*offset.T))
 
-    return best
+    return nearest
 
 
 @pytest.mark.parametrize(
@@ -137,8 +148,8 @@ def distance_to_polyline(x, y, px, py):
 )
 @pytest.mark.parametrize("name", CURVES)
 def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name, wish):
-    y, score = tied_cases(rng, 2000, levels=400)
-    curve = CURVES[name](trueness.tally(y, score))
+    labels, score = tied_cases(rng, 2000, levels=400)
+    curve = CURVES[name](trueness.tally(labels, score))
     # distances of a lift are told as parts of the highest one
     scale = curve.y.max() if name == "lift_curve" else 1.0
 
@@ -147,6 +158,7 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name, wish):
     distance = distance_to_polyline(
         curve.x, curve.y / scale, simple.x, simple.y / scale
     )
+
     assert distance.max() <= simple.largest_shift + 1e-12
     assert simple.largest_shift <= wish.get("tolerance", np.inf)
     assert len(simple.x) == len(simple.threshold) <= wish.get("points", np.inf)
@@ -155,7 +167,7 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name, wish):
 
 
 @pytest.mark.parametrize(
-    ("wish", "words"),
+    ("wish", "message"),
     [
         ({}, "a number of points or a tolerance"),
         ({"points": 1}, "points must be a whole number, 2"),
@@ -163,9 +175,9 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name, wish):
         ({"points": 2, "tolerance": 0.001}, "2 points cannot keep the curve within"),
     ],
 )
-def test_simplify_errors(wish, words):
+def test_simplify_errors(wish, message):
     curve = trueness.roc(Tally([4, 3, 2, 1], pos=[2, 0, 2, 0], neg=[0, 3, 0, 1]))
-    with pytest.raises(trueness.InputError, match=words):
+    with pytest.raises(trueness.InputError, match=message):
         trueness.ranking.simplify(curve, **wish)
 
 

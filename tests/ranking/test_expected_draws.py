@@ -32,9 +32,9 @@ class KnownMap:
         return np.full((number, len(score)), self.error)
 
 
-def expect(tally, *, target="process", replicates=200, **words):
+def expect(tally, *, target="process", replicates=200, **options):
     """Return redraws of a tally by such a map."""
-    labels = ExpectedLabels(KnownMap(**words), target=target)
+    labels = ExpectedLabels(KnownMap(**options), target=target)
     return ExpectedDraws(tally.with_design(unlabelled=labels), replicates, 0)
 
 
@@ -56,9 +56,12 @@ def test_cases_of_the_process_are_drawn_anew():
 
     cases = np.array([negatives + positives for negatives, positives in draws])
     proportions = np.array([40, 30, 50]) / 120
+
     assert len(draws) == 2000
     assert cases.mean(axis=0) == pytest.approx(120 * proportions, abs=0.6)
+
     variance = 120 * proportions * (1 - proportions)
+
     assert cases.var(axis=0) == pytest.approx(variance, rel=0.15)
 
 
@@ -68,12 +71,17 @@ def test_labels_of_these_cases_are_drawn_and_the_cases_stay():
     positives = np.array([positives for _, positives in draws])
     cases = np.array([negatives + positives for negatives, positives in draws])
     unknown = np.array([40, 30, 50])
+
     assert (cases == np.array([45, 33, 57])).all()
     assert (positives == np.rint(positives)).all()
     assert (positives[:, 0] >= 5).all()
+
     expected = np.array([5, 1, 0]) + unknown * CHANCES
+
     assert positives.mean(axis=0) == pytest.approx(expected, abs=0.3)
+
     variance = unknown * CHANCES * (1 - CHANCES)
+
     assert positives.var(axis=0) == pytest.approx(variance, rel=0.15)
 
 
@@ -93,8 +101,10 @@ def test_a_map_may_not_know_its_error(error, known):
     draws = expect(UNKNOWN, error=error)
 
     assert draws.error_known == known
+
     negatives, positives = next(draws.draws())
     rate = positives / (negatives + positives)
+
     assert rate == pytest.approx(expit(logit(CHANCES) + (error or 0)))
 
 
@@ -117,6 +127,7 @@ def test_certain_labels_stay_and_a_draw_of_one_class_is_left_out(chance):
     )
 
     assert one == []
+
     for negatives, positives in both:
         # labelled cases are 6 of 15 positives, of which about as many are drawn
         assert negatives.sum() + positives.sum() == pytest.approx(135)
@@ -145,10 +156,13 @@ def test_many_rows_are_merged_at_their_mean_score():
     merged = _merge_to_few_rows(tally)
 
     cases = counts.sum(axis=0)
+
     assert 500 < len(merged) <= 1000
+
     for column, total in zip(COUNTS, counts.sum(axis=1)[[0, 1, 2]], strict=False):
         assert getattr(merged, column).sum() == total
     merged_cases = merged.neg + merged.pos + merged.unknown
+
     assert merged_cases @ merged.score == pytest.approx(cases @ score)
     # rows of about equally many cases
     assert merged_cases.max() < 3 * cases.sum() / 1000
@@ -170,5 +184,7 @@ def test_merged_rows_keep_their_clusters():
 
     assert len(merged) <= 1000
     assert merged.clusters.number == 50
+
     total = merged.clusters.per_cluster(merged.clusters.counts[1])
+
     assert total == pytest.approx(np.bincount(cluster, np.arange(4000) % 2))

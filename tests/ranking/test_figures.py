@@ -55,6 +55,7 @@ def test_curves_are_rates_at_each_cut(kind, across, up, cuts):
     figure = figures.curve_figure(kind, {"model": T})
 
     [line] = figure.lines
+
     assert line.name == "model"
     assert line.columns[figure.x.name] == pytest.approx(across)
     assert line.columns[figure.y.name] == pytest.approx(up)
@@ -71,12 +72,13 @@ def test_the_axis_of_lift_ends_at_the_highest_curve():
 
 
 def test_a_band_is_that_of_its_function():
-    words = {"level": 0.9, "rng": 3, "replicates": 200}
+    options = {"level": 0.9, "rng": 3, "replicates": 200}
 
-    figure = figures.curve_figure("roc", {"a": T}, band="pointwise", **words)
+    figure = figures.curve_figure("roc", {"a": T}, band="pointwise", **options)
 
-    expected = trueness.roc_band(T, band="pointwise", **words)
+    expected = trueness.roc_band(T, band="pointwise", **options)
     [band] = figure.bands
+
     assert list(band.columns["fpr"]) == list(expected.x)
     assert list(band.columns["low"]) == list(expected.low)
     assert list(band.columns["high"]) == list(expected.high)
@@ -91,6 +93,7 @@ def test_a_figure_has_as_many_points_as_wanted(points):
     figure = figures.curve_figure("roc", {"a": many_scores()}, points=points)
 
     [line] = figure.lines
+
     assert line.columns["fpr"].size == points
     assert line.columns["fpr"][[0, -1]] == pytest.approx([0, 1])
 
@@ -108,9 +111,11 @@ def test_det_curve_is_drawn_in_normal_quantiles():
         return stats.norm.ppf(np.clip(rate, 1e-4, 1 - 1e-4))
 
     [line] = figure.lines
+
     assert line.columns["x"] == pytest.approx(quantile(FPR))
     assert line.columns["y"] == pytest.approx(quantile(1 - TPR))
     assert list(line.columns["cut"]) == CUTS
+
     for axis in (figure.x, figure.y):
         assert (axis.low, axis.high) == pytest.approx(stats.norm.ppf([0.001, 0.999]))
         assert dict(axis.ticks)[stats.norm.ppf(0.05)] == "0.05"
@@ -120,6 +125,7 @@ def test_guessing_is_the_falling_diagonal_of_a_det_curve():
     [guide] = figures.det_figure({"a": T}).guides
 
     end = stats.norm.ppf(0.999)
+
     assert guide.columns["x"] == pytest.approx([-end, end])
     assert guide.columns["y"] == pytest.approx([end, -end])
 
@@ -134,6 +140,7 @@ def test_risk_by_coverage_ends_at_its_highest_limit():
     steps = set(zip(curve.coverage, curve.risk, curve.low, curve.high, strict=True))
     shown = [line.columns["coverage"], line.columns["risk"]]
     shown += [band.columns["low"], band.columns["high"]]
+
     assert set(zip(*shown, strict=True)) <= steps
     assert line.columns["coverage"][[0, -1]] == pytest.approx(curve.coverage[[0, -1]])
     assert list(band.columns["coverage"]) == list(line.columns["coverage"])
@@ -144,6 +151,7 @@ def test_leakage_is_the_miss_rate_by_specificity():
     [line] = figures.leakage_figure({"a": T}).lines
 
     area = np.trapezoid(1 - TPR, FPR)
+
     assert line.columns["u"] == pytest.approx(1 - FPR)
     assert line.columns["G"] == pytest.approx(1 - TPR)
     assert line.name == f"a: area {area:.3f}"
@@ -155,6 +163,7 @@ def test_leakage_and_roc_curve_are_in_one_plane():
     roc, leakage = figure.lines
     [area] = figure.bands
     missed = np.trapezoid(1 - TPR, FPR)
+
     assert roc.columns["x"] == pytest.approx(FPR)
     assert roc.columns["y"] == pytest.approx(TPR)
     assert roc.name.endswith(f"area {1 - missed:.3f}")
@@ -175,6 +184,7 @@ def test_a_fitted_curve_lies_beside_the_data():
     curve = fit.curve
     fpr = fitted.columns["fpr"]
     expected = stats.norm.cdf(curve.b + curve.alpha * stats.norm.ppf(fpr))
+
     assert fitted.columns["tpr"] == pytest.approx(expected, abs=1e-12)
     assert fpr[[0, 1, -1]] == pytest.approx([0, 1e-6, 1])
     assert f"AUC {trueness.auc(tally).value:.3f}" in data.name
@@ -238,14 +248,17 @@ def test_a_threshold_separates_four_decisions():
     figure = figures.threshold_figure(T, 2, bins=2)
 
     areas = {band.name: band.columns for band in figure.bands}
+
     assert list(areas) == [
         "true negatives: 75.0 % of the class",
         "false positives: 25.0 % of the class",
         "false negatives: 16.7 % of the class",
         "true positives: 83.3 % of the class",
     ]
+
     # each bin has two corners of its height
     heights = {name: columns["high"][1:-1:2] for name, columns in areas.items()}
+
     assert [sum(height) for height in heights.values()] == pytest.approx(
         [6 / 8, 2 / 8, 1 / 6, 5 / 6]
     )
@@ -259,6 +272,7 @@ def test_areas_have_their_intervals_under_one_another():
     figure = figures.auc_figure(tallies, level=0.8)
 
     areas = [trueness.auc(tally, level=0.8) for tally in tallies.values()]
+
     assert figure.names == ("a", "b")
     assert list(figure.value) == [area.value for area in areas]
     assert list(figure.low) == [area.low for area in areas]
@@ -277,13 +291,18 @@ def test_a_plan_is_shown_from_a_third_to_three_times_its_cases(aim, title):
     [line] = figure.lines
     [dot] = figure.dots
     sizes = line.columns["n"]
+
     assert figure.y.title.startswith(title)
     assert list(dot.columns["n"]) == [plan.n]
+
     reached = plan.half_width if "half_width" in aim else plan.power
+
     assert dot.columns["value"] == pytest.approx([reached])
     assert sizes[[0, -1]] == pytest.approx([plan.n / 3, 3 * plan.n], abs=1)
     assert (figure.x.low, figure.x.high) == (sizes[0], sizes[-1])
+
     values = line.columns["value"]
+
     assert (figure.y.low, figure.y.high) == (values.min(), values.max())
 
 

@@ -21,25 +21,42 @@ def test_by_hand():
     assert G.area == 3 / 4 * 1 / 8 + 1 / 4 * 3 / 8
 
 
+def test_the_area_is_what_the_auc_leaves(rng):
+    tally = trueness.tally(*tied_cases(rng, 60, levels=20))
+
+    assert leakage(tally).area == pytest.approx(
+        1 - trueness.auc(tally).value, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("bins", [1, 7, 20])
+def test_a_density_has_the_mean_one(rng, bins):
+    tally = trueness.tally(*tied_cases(rng, 60, levels=20))
+    middle_of_bin = (np.arange(bins) + 0.5) / bins
+
+    density = leakage(tally).density(middle_of_bin, bins=bins)
+
+    assert density.mean() == pytest.approx(1)
+
+
 def test_rates_are_those_of_the_curve(rng):
-    t = trueness.tally(*tied_cases(rng, 60, levels=20))
-    G, curve = leakage(t), trueness.roc(t)
+    tally = trueness.tally(*tied_cases(rng, 60, levels=20))
 
-    assert G.area == pytest.approx(1 - trueness.auc(t).value, abs=1e-12)
+    geometry = leakage(tally)
 
-    for f in np.unique(curve.fpr):
-        assert G.tpr(f) == pytest.approx(curve.tpr[curve.fpr == f].max(), abs=1e-12)
-    for r in np.unique(curve.tpr):
-        assert G.fpr(r) == pytest.approx(curve.fpr[curve.tpr == r].min(), abs=1e-12)
-    for bins in (1, 7, 20):
-        middle = (np.arange(bins) + 0.5) / bins
-        assert G.density(middle, bins=bins).mean() == pytest.approx(1)
+    curve = trueness.roc(tally)
+    for fpr in np.unique(curve.fpr):
+        highest_tpr = curve.tpr[curve.fpr == fpr].max()
+        assert geometry.tpr(fpr) == pytest.approx(highest_tpr, abs=1e-12)
+    for tpr in np.unique(curve.tpr):
+        lowest_fpr = curve.fpr[curve.tpr == tpr].min()
+        assert geometry.fpr(tpr) == pytest.approx(lowest_fpr, abs=1e-12)
 
 
 @given(st.integers(0, 2**32))
 def test_monotone_and_inverse(seed):
-    t = trueness.tally(*tied_cases(np.random.default_rng(seed), 25))
-    G = leakage(t)
+    tally = trueness.tally(*tied_cases(np.random.default_rng(seed), 25))
+    G = leakage(tally)
     u = np.linspace(0, 1, 201)
 
     assert (np.diff(G(u)) >= -1e-12).all()
@@ -62,7 +79,9 @@ def test_metrics_through_g_are_those_of_the_sweep(rng, prevalence):
     confusion = sweep.at_prevalence(prevalence)[best]
 
     accuracy = geometry.accuracy(specificity, prevalence)
+
     assert accuracy == pytest.approx(trueness.accuracy(confusion), abs=1e-12)
+
     for beta in (0.5, 1, 2):
         f_beta = geometry.f_beta(specificity, prevalence, beta)
         direct = trueness.f_beta(beta)(confusion)
@@ -78,14 +97,16 @@ def test_precision_through_g_is_that_of_the_sweep(rng, prevalence):
     sweep = trueness.sweep(tally)
 
     # one threshold for each recall above zero: the one with the fewest false alarms
-    found = [tp for tp in np.unique(sweep.tp) if tp]
-    best = [np.flatnonzero(sweep.tp == tp)[0] for tp in found]
+    result = [tp for tp in np.unique(sweep.tp) if tp]
+    best = [np.flatnonzero(sweep.tp == tp)[0] for tp in result]
     precision = geometry.precision(sweep.tp[best] / tally.n_pos, prevalence)
 
     direct = trueness.precision(sweep.at_prevalence(prevalence)[best])
+
     assert precision == pytest.approx(direct, abs=1e-12)
 
     without_recall = geometry.precision(0.0, 0.3)
+
     assert np.isnan(without_recall) or without_recall >= 0
 
 
@@ -118,9 +139,9 @@ def test_errors():
 
 
 def test_divergence_of_a_histogram_by_hand():
-    t = Tally([2, 1], pos=[30, 10], neg=[8, 24])
+    tally = Tally([2, 1], pos=[30, 10], neg=[8, 24])
 
-    found = trueness.ranking.kl_divergence(t)
+    result = trueness.ranking.kl_divergence(tally)
 
     # half a case is added to each of two bins
     p = np.array([30.5, 10.5]) / 41
@@ -128,16 +149,16 @@ def test_divergence_of_a_histogram_by_hand():
     # two samples of one law differ by (bins - 1) / 2n each on average
     excess = 1 / 2 * (1 / 40 + 1 / 32)
 
-    assert found.kl_pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
-    assert found.kl_neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
-    assert found.entropy == -found.kl_pos_to_neg.value
-    assert found.exp_entropy == pytest.approx(np.exp(found.entropy))
+    assert result.kl_pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
+    assert result.kl_neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
+    assert result.entropy == -result.kl_pos_to_neg.value
+    assert result.exp_entropy == pytest.approx(np.exp(result.entropy))
 
 
 def test_errors_of_binormal_divergences_follow_from_those_of_the_curve(rng):
     label = (rng.random(400) < 0.4).astype(int)
-    t = trueness.tally(label, label + rng.normal(size=400))
-    fit = trueness.ranking.fit_binormal(t)
+    tally = trueness.tally(label, label + rng.normal(size=400))
+    fit = trueness.ranking.fit_binormal(tally)
 
     def divergences(alpha, b):
         return np.array(
@@ -156,6 +177,6 @@ def test_errors_of_binormal_divergences_follow_from_those_of_the_curve(rng):
     covariance = np.array([[fit.alpha.se**2, cross], [cross, fit.b.se**2]])
     expected = np.sqrt(np.diag(gradient.T @ covariance @ gradient))
 
-    found = trueness.ranking.kl_divergence(t, method="binormal")
+    result = trueness.ranking.kl_divergence(tally, method="binormal")
 
-    assert [found.kl_pos_to_neg.se, found.kl_neg_to_pos.se] == pytest.approx(expected)
+    assert [result.kl_pos_to_neg.se, result.kl_neg_to_pos.se] == pytest.approx(expected)

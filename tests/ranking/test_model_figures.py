@@ -42,6 +42,7 @@ def test_rates_of_ranks_add_up_their_probabilities():
     curve = model_curve(FERMI)
 
     positive = FERMI.probability(np.arange(1, 31))
+
     assert curve.tpr == pytest.approx([0, *np.cumsum(positive) / 12])
     assert curve.fpr == pytest.approx([0, *np.cumsum(1 - positive) / 18])
     assert curve.prevalence == pytest.approx(12 / 30)
@@ -61,11 +62,15 @@ def test_names_of_roc_curves_tell_their_areas():
     lines = model_figures.roc_lines({"model": BINORMAL, "fit": fit})
 
     assert lines["model"].name == f"model: AUC {AREA:.3f}"
+
     area = fit.auc
+
     assert lines["fit"].name == (
         f"fit: AUC {area.value:.3f} ({area.low:.3f} to {area.high:.3f})"
     )
+
     fpr = lines["model"].columns["fpr"]
+
     assert lines["model"].columns["tpr"] == pytest.approx(binormal_tpr(fpr), abs=1e-12)
 
 
@@ -74,6 +79,7 @@ def test_leakage_of_a_model_is_its_miss_rate_by_specificity():
 
     specificity = line.columns["u"]
     expected = 1 - binormal_tpr(1 - specificity)
+
     assert line.columns["G"] == pytest.approx(expected, abs=1e-9)
     assert line.name == f"model: area {1 - AREA:.3f}"
 
@@ -86,6 +92,7 @@ def test_precision_of_a_model_follows_from_the_prevalence(prevalence):
     fpr = stats.norm.cdf((stats.norm.ppf(recall) - 1.2) / 0.8)
     # Bayes
     precision = prevalence * recall / (prevalence * recall + (1 - prevalence) * fpr)
+
     assert lines["model"].columns["precision"] == pytest.approx(precision, rel=1e-6)
     assert recall.min() > 0
 
@@ -97,10 +104,13 @@ def test_ranks_have_a_prevalence_of_their_own():
     precision = np.cumsum(positive) / np.arange(1, 31)
     recall = np.cumsum(positive) / 12
     shown = lines["ranks"].columns
+
     assert shown["precision"] == pytest.approx(
         np.interp(shown["recall"], recall, precision)
     )
+
     other = model_figures.precision_recall_lines({"ranks": FERMI}, 0.1)
+
     assert other["ranks"].columns["precision"].max() < precision.max()
 
 

@@ -77,12 +77,14 @@ def log_likelihood(counts, edges):
 
 
 def test_fit_maximizes_the_likelihood(rng):
-    y = rng.random(200) < 0.4
-    s = np.round(np.where(y, rng.normal(1.5, 1.5, 200), rng.normal(size=200)))
-    s = np.clip(s, -1, 2)  # both classes in every bin: none is joined to another
-    t = trueness.tally(y, s)
-    neg = t.neg[::-1]
-    pos = t.pos[::-1]
+    labels = rng.random(200) < 0.4
+    scores = np.round(np.where(labels, rng.normal(1.5, 1.5, 200), rng.normal(size=200)))
+    scores = np.clip(
+        scores, -1, 2
+    )  # both classes in every bin: none is joined to another
+    tally = trueness.tally(labels, scores)
+    neg = tally.neg[::-1]
+    pos = tally.pos[::-1]
 
     def minus_log_likelihood(x):
         log_alpha, b, first_cut, *log_gaps = x
@@ -94,7 +96,7 @@ def test_fit_maximizes_the_likelihood(rng):
     start = [0, 1, -1.5, *[-1.0] * (neg.size - 2)]
     best = optimize.minimize(minus_log_likelihood, start, method="BFGS")
 
-    fit = fit_binormal(t)
+    fit = fit_binormal(tally)
 
     assert fit.converged
     assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-6)
@@ -103,14 +105,16 @@ def test_fit_maximizes_the_likelihood(rng):
 
 
 def test_goodness_of_fit_rejects_what_is_not_binormal(rng):
-    y = np.repeat([0, 1], 2000)
-    bad = np.where(y, rng.choice([-3.0, 3.0], y.size), 0) + rng.normal(size=y.size)
+    labels = np.repeat([0, 1], 2000)
+    bad = np.where(labels, rng.choice([-3.0, 3.0], labels.size), 0) + rng.normal(
+        size=labels.size
+    )
 
-    assert fit_binormal(y, bad).p_value < 1e-6
+    assert fit_binormal(labels, bad).p_value < 1e-6
 
-    good = (rng.normal(size=y.size) + y for _ in range(20))
+    good = (rng.normal(size=labels.size) + labels for _ in range(20))
 
-    assert np.median([fit_binormal(y, s).p_value for s in good]) > 0.1
+    assert np.median([fit_binormal(labels, scores).p_value for scores in good]) > 0.1
 
     few = fit_binormal(Tally([4, 3, 2, 1], pos=[4, 3, 2, 1], neg=[1, 2, 3, 4]))
 
@@ -119,13 +123,13 @@ def test_goodness_of_fit_rejects_what_is_not_binormal(rng):
 
 def test_fit_covers_the_truth_and_its_error_is_right(rng):
     true_area = stats.norm.cdf(1.2 / np.hypot(1, 1.25))
-    y = np.repeat([0, 1], [150, 100])
+    labels = np.repeat([0, 1], [150, 100])
 
     fits = []
     for _ in range(120):
-        of_positives = rng.normal(1.2, 1.25, y.size)
-        of_negatives = rng.normal(size=y.size)
-        fits.append(fit_binormal(y, np.where(y, of_positives, of_negatives)))
+        of_positives = rng.normal(1.2, 1.25, labels.size)
+        of_negatives = rng.normal(size=labels.size)
+        fits.append(fit_binormal(labels, np.where(labels, of_positives, of_negatives)))
 
     alpha = np.array([fit.alpha.value for fit in fits])
     b = np.array([fit.b.value for fit in fits])
@@ -144,12 +148,12 @@ def test_errors():
         fit_binormal(Tally([2, 1], pos=[5, 0], neg=[0, 5]))
 
     endless = Tally([4, 3, 2, 1], neg=[5, 5, 5, 0], pos=[1, 0, 1, 3])
-    for words in ({}, {"method": "binormal"}):
-        ask = kl_divergence if words else fit_binormal
+    for options in ({}, {"method": "binormal"}):
+        ask = kl_divergence if options else fit_binormal
         with pytest.raises(
             trueness.NotEnoughCases, match="The empirical AUC needs no model"
         ):
-            ask(endless, **words)
+            ask(endless, **options)
 
     with pytest.raises(trueness.InputError, match="alpha must be above zero"):
         trueness.ranking.binormal(-1, 0)
@@ -159,51 +163,77 @@ def test_errors():
         kl_divergence(Tally([1], pos=[5], neg=[5]), method="knn")
 
 
-def test_influence_on_the_divergence_is_its_slope(rng):
-    """The bootstrap has the error of the limits; weights and clusters change it."""
-    y = np.repeat([0, 1], 150)
-    s = np.round(rng.normal(size=300) + y, 1)
-    one = kl_divergence(y, s).kl_pos_to_neg
-    for words in ({"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}):
-        b = kl_divergence(y, s, **words).kl_pos_to_neg
-        assert (b.low, b.value, b.high) == pytest.approx((one.low, one.value, one.high))
+def test_the_bootstrap_agrees_with_the_error_of_the_divergence(rng):
+    label = np.repeat([0, 1], 150)
+    score = np.round(rng.normal(size=300) + label, 1)
 
-    values = []
+    divergence = kl_divergence(label, score).kl_pos_to_neg
+
+    replicates = []
     for _ in range(200):
-        at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
-        values.append(kl_divergence(y[at], s[at]).kl_pos_to_neg.value)
+        redrawn = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
+        replicate = kl_divergence(label[redrawn], score[redrawn])
+        replicates.append(replicate.kl_pos_to_neg.value)
+    assert divergence.se == pytest.approx(np.std(replicates), rel=0.25)
 
-    assert one.se == pytest.approx(np.std(values), rel=0.25)
+
+@pytest.mark.parametrize(
+    "design", [{"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}], ids=list
+)
+def test_equal_weights_and_clusters_of_one_leave_the_divergence(rng, design):
+    label = np.repeat([0, 1], 150)
+    score = np.round(rng.normal(size=300) + label, 1)
+    plain = kl_divergence(label, score).kl_pos_to_neg
+
+    designed = kl_divergence(label, score, **design).kl_pos_to_neg
+
+    assert designed.value == pytest.approx(plain.value)
+    assert designed.ci == pytest.approx(plain.ci)
+
+
+def test_the_binormal_divergence_takes_no_weights():
     with pytest.raises(trueness.InputError, match="does not take weights"):
-        kl_divergence(y, s, weight=np.full(300, 2.0), method="binormal")
+        kl_divergence([0, 1], [0.1, 0.9], weight=[2.0, 2.0], method="binormal")
 
 
 def test_the_divergence_of_separated_classes_may_be_infinite():
-    found = kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
-    p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
+    result = kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
+
+    # the least that Clopper's and Pearson's ends of none of 500, and of 400, allow
+    p = 0.025 ** (1 / 500)
+    q = 1 - 0.025 ** (1 / 400)
     proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
-
-    assert found.kl_pos_to_neg.value == found.kl_pos_to_neg.high == np.inf
-    assert found.kl_pos_to_neg.low == pytest.approx(proven)
-    assert "infinite" in found.kl_pos_to_neg.notes[0]
-    assert (found.entropy, found.exp_entropy) == (-np.inf, 0)
-
-    one = kl_divergence(Tally([1], pos=[40], neg=[60])).kl_pos_to_neg
-
-    assert one.value == one.low == 0 < one.high < 1
+    divergence = result.kl_pos_to_neg
+    assert divergence.value == divergence.high == np.inf
+    assert divergence.low == pytest.approx(proven)
+    assert "infinite" in divergence.notes[0]
+    assert (result.entropy, result.exp_entropy) == (-np.inf, 0)
 
 
-@pytest.mark.parametrize(("b", "slack"), [(0.0, 0.005), (1.0, 0.03), (2.0, 0.2)])
-def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
-    y = np.repeat([0, 1], 8000)
-    t = trueness.tally(y, rng.normal(size=y.size) + b * y)
-    for method in ("histogram", "binormal"):
-        d = kl_divergence(t, method=method)
-        assert d.kl_pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
-        assert d.kl_neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
-        assert d.entropy == -d.kl_pos_to_neg.value
-        assert d.exp_entropy == pytest.approx(np.exp(d.entropy))
-        assert d.kl_pos_to_neg.low <= d.kl_pos_to_neg.value <= d.kl_pos_to_neg.high
+def test_a_single_score_has_no_divergence():
+    divergence = kl_divergence(Tally([1], pos=[40], neg=[60])).kl_pos_to_neg
+
+    assert divergence.value == divergence.low == 0
+    assert 0 < divergence.high < 1
+
+
+@pytest.mark.parametrize("method", ["histogram", "binormal"])
+@pytest.mark.parametrize(
+    ("shift", "tolerance"), [(0.0, 0.005), (1.0, 0.03), (2.0, 0.2)]
+)
+def test_divergence_of_the_data_is_near_the_closed_form(rng, shift, tolerance, method):
+    label = np.repeat([0, 1], 8000)
+    tally = trueness.tally(label, rng.normal(size=label.size) + shift * label)
+
+    result = kl_divergence(tally, method=method)
+
+    closed_form = shift**2 / 2
+    divergence = result.kl_pos_to_neg
+    assert divergence.value == pytest.approx(closed_form, abs=tolerance)
+    assert divergence.low <= divergence.value <= divergence.high
+    assert result.kl_neg_to_pos.value == pytest.approx(closed_form, abs=tolerance)
+    assert result.entropy == -divergence.value
+    assert result.exp_entropy == pytest.approx(np.exp(result.entropy))
 
 
 def test_placements_of_fermi_dirac_ranks_have_the_variances_of_the_sums():
@@ -221,4 +251,5 @@ def test_placements_of_fermi_dirac_ranks_have_the_variances_of_the_sums():
     negatives_after = 1 - np.cumsum(of_negatives) + of_negatives / 2
     over_positives = of_positives @ negatives_after**2 - 0.8**2
     over_negatives = of_negatives @ positives_before**2 - 0.8**2
+
     assert of_negatives_first == pytest.approx((over_positives, over_negatives))

@@ -68,6 +68,7 @@ def test_areas_of_pairs_by_all_pairs():
         assert areas.area[one, other] == pytest.approx(won.mean())
         assert areas.wins[codes == one, other] == pytest.approx(won.mean(axis=1))
         assert areas.losses[codes == other, one] == pytest.approx(won.mean(axis=0))
+
     assert np.diag(areas.area).tolist() == [0, 0, 0]
 
 
@@ -89,6 +90,7 @@ def test_influence_is_the_slope_by_the_weight_of_a_case(average):
             average_area(codes, scores, more, average)
             - average_area(codes, scores, less, average)
         ) / (2 * step)
+
     assert value == pytest.approx(average_area(codes, scores, np.ones(n), average))
     assert influence == pytest.approx(n * slopes, abs=1e-7)
 
@@ -109,6 +111,7 @@ def test_values_are_those_of_scikit_learn(average, theirs):
     value, _ = multiclass_auc_and_influence(codes, probabilities, average)
 
     expected = roc_auc_score(codes, probabilities, **theirs)
+
     assert value == pytest.approx(expected, abs=1e-12)
 
 
@@ -124,6 +127,7 @@ def test_two_classes_have_the_area_and_the_interval_of_one(average, level):
     estimate = multiclass_auc_estimate(codes, value, influence, level)
 
     area = trueness.auc(codes, score, level=level)
+
     assert value == pytest.approx(area.value)
     # DeLong: the influence of each class is that of a stratum
     assert estimate.se == pytest.approx(area.se)
@@ -141,6 +145,7 @@ def test_pairs_of_classes_vary_within_classes_only():
         size = of_class.size
         assert of_class.sum() == pytest.approx(0, abs=1e-12)
         variance += size / (size - 1) * (of_class @ of_class)
+
     assert estimate.se == pytest.approx(np.sqrt(variance))
 
 
@@ -153,5 +158,6 @@ def test_areas_against_the_rest_vary_between_classes_too(average):
     estimate = multiclass_auc_estimate(codes, value, influence, 0.95)
 
     variance = n / (n - 1) * ((influence / n) ** 2).sum()
+
     assert estimate.se == pytest.approx(np.sqrt(variance))
     assert estimate.low < value < estimate.high

@@ -31,6 +31,7 @@ def test_variance_of_a_model(model, spread):
     plan = trueness.plan_auc(auc=0.8, prevalence=0.3, half_width=0.1, model=model)
     over_pos, over_neg = spread(0.8)
     total = 0.16 + (plan.n_pos - 1) * over_neg + (plan.n_neg - 1) * over_pos
+
     assert plan.se**2 == pytest.approx(total / plan.n_pos / plan.n_neg)
 
 
@@ -41,8 +42,10 @@ def draws(rng, plan, times):
         pos = plan.n_pos
         if plan.sampling == "cohort":
             pos = min(max(rng.binomial(plan.n, plan.prevalence), 1), plan.n - 1)
-        y = np.repeat([1, 0], [pos, plan.n - pos])
-        yield trueness.auc(y, rng.normal(size=y.size) + shift * y, level=plan.level)
+        labels = np.repeat([1, 0], [pos, plan.n - pos])
+        yield trueness.auc(
+            labels, rng.normal(size=labels.size) + shift * labels, level=plan.level
+        )
 
 
 GOALS = [
@@ -68,9 +71,9 @@ def test_width_and_power_are_as_promised(rng, goal):
     assert plan.power >= goal["power"]
     assert planning.outlook(plan, [plan.n])[0] == plan.power
 
-    found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 600)]
+    result = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 600)]
 
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.045)  # three errors
+    assert np.mean(result) == pytest.approx(plan.power, abs=0.045)  # three errors
 
     fewer = planning.outlook(plan, [int(0.85 * plan.n)])[0]
 
@@ -92,6 +95,7 @@ def test_a_rate_is_planned_exactly():
     half_width = z * np.sqrt(variance) / (1 + z**2 / n)
     rejects = np.abs(middle - 0.75) > half_width
     power = stats.binom.pmf(detected, n, 0.9)[rejects].sum()
+
     assert plan.power == pytest.approx(power)
     assert plan.power >= 0.9
 
@@ -141,22 +145,22 @@ def test_a_paired_difference_is_planned(rng):
         first=0.85, second=0.75, correlation=0.5, power=0.8
     )
     shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
-    y = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
-    differences, found = [], []
+    labels = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
+    differences, result = [], []
     for _ in range(400):
-        z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=y.size)
-        s = z + np.outer(y, shifts)
-        panel = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
+        z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=labels.size)
+        s = z + np.outer(labels, shifts)
+        panel = trueness.panel(labels, {"a": s[:, 0], "b": s[:, 1]})
         pair = trueness.compare_auc(panel).pairs[0]
         differences.append(pair.difference.value)
-        found.append(pair.p_value < 0.05)
+        result.append(pair.p_value < 0.05)
 
     assert np.std(differences) == pytest.approx(plan.se, rel=0.2)
-    assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
+    assert np.mean(result) == pytest.approx(plan.power, abs=0.06)  # three errors
 
 
 @pytest.mark.parametrize(
-    ("goal", "words"),
+    ("goal", "message"),
     [
         ({}, "plan_auc needs one goal"),
         ({"half_width": 0.1, "null": 0.7}, "plan_auc needs one goal"),
@@ -167,8 +171,8 @@ def test_a_paired_difference_is_planned(rng):
         ({"half_width": 1e-12}, "below 10"),
     ],
 )
-def test_errors(goal, words):
-    with pytest.raises(trueness.InputError, match=words):
+def test_errors(goal, message):
+    with pytest.raises(trueness.InputError, match=message):
         trueness.plan_auc(auc=0.8, **goal)
 
 

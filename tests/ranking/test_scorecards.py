@@ -52,29 +52,29 @@ def test_ks_is_that_of_scipy(cases, sign):
     label, score = cases
     score = sign * score
 
-    found = trueness.ks(label, score)
+    estimate = trueness.ks(label, score)
 
     reference = ks_2samp(score[label == 1], score[label == 0])
 
-    assert found.ks.value == pytest.approx(reference.statistic)
-    assert float(found) == found.ks.value
-    assert abs(found.tpr - found.fpr) == pytest.approx(found.ks.value)
+    assert estimate.ks.value == pytest.approx(reference.statistic)
+    assert float(estimate) == estimate.ks.value
+    assert abs(estimate.tpr - estimate.fpr) == pytest.approx(estimate.ks.value)
 
-    flagged = score >= found.threshold
+    flagged = score >= estimate.threshold
 
-    assert found.tpr == pytest.approx(flagged[label == 1].mean())
+    assert estimate.tpr == pytest.approx(flagged[label == 1].mean())
 
 
 def test_standard_error_of_ks_is_that_of_two_proportions(cases):
     label, _ = cases
 
-    found = trueness.ks(*cases)
+    estimate = trueness.ks(*cases)
 
     n_pos, n_neg = label.sum(), (1 - label).sum()
-    of_tpr = found.tpr * (1 - found.tpr) / (n_pos - 1)
-    of_fpr = found.fpr * (1 - found.fpr) / (n_neg - 1)
+    of_tpr = estimate.tpr * (1 - estimate.tpr) / (n_pos - 1)
+    of_fpr = estimate.fpr * (1 - estimate.fpr) / (n_neg - 1)
 
-    assert found.ks.se == pytest.approx(np.sqrt(of_tpr + of_fpr))
+    assert estimate.ks.se == pytest.approx(np.sqrt(of_tpr + of_fpr))
 
 
 def test_interval_of_ks_holds_the_true_value():

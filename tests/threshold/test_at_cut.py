@@ -15,73 +15,104 @@ Y = (RNG.random(200) < 0.3).astype(int)
 S = np.round(1 / (1 + np.exp(-RNG.normal(2 * Y - 1, 1))), 2)
 
 
-def test_by_hand():
-    y, s = [1, 1, 1, 0, 0, 0], [0.9, 0.5, 0.2, 0.6, 0.5, 0.1]
+def test_metrics_at_a_threshold_by_hand():
+    label = [1, 1, 1, 0, 0, 0]
+    score = [0.9, 0.5, 0.2, 0.6, 0.5, 0.1]
 
-    assert trueness.confusion(y, s, 0.5).cells == (2, 2, 1, 1)
+    answer = trueness.at_threshold(label, score, 0.5)
 
-    found = trueness.at_threshold(y, s, 0.5)
+    assert trueness.confusion(label, score, 0.5).cells == (2, 2, 1, 1)
+    assert answer["recall"].value == 2 / 3
+    assert answer["ppv"].value == 2 / 4
+    assert answer["youden"].value == pytest.approx(2 / 3 - 2 / 3)
+    assert "2 true and 2 false positives" in repr(answer)
 
-    assert found["recall"].value == 2 / 3
-    assert found["sensitivity"] is found["recall"]
-    assert "recall" in found
-    assert list(found) == list(found.metrics)
-    assert found["ppv"].value == 2 / 4
-    assert found["youden"].value == pytest.approx(2 / 3 - 2 / 3)
-    assert "2 true and 2 false positives" in repr(found)
 
-    all_, none = trueness.confusion(Y, S, -np.inf), trueness.confusion(Y, S, np.inf)
+def test_metrics_at_a_threshold_are_a_mapping():
+    answer = trueness.at_threshold(Y, S, 0.5)
 
-    assert (all_.tp, all_.fp) == (Y.sum(), 200 - Y.sum())
-    assert (none.tp, none.fp) == (0, 0)
+    assert "recall" in answer
+    assert list(answer) == list(answer.metrics)
+    assert answer["sensitivity"] is answer["recall"]
+
+
+def test_infinite_thresholds_flag_everything_and_nothing():
+    everything = trueness.confusion(Y, S, -np.inf)
+    nothing = trueness.confusion(Y, S, np.inf)
+
+    assert (everything.tp, everything.fp) == (Y.sum(), 200 - Y.sum())
+    assert (nothing.tp, nothing.fp) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    "ours", ["accuracy", "recall", "precision", "f1", "mcc", "kappa", "jaccard",
-             "balanced_accuracy"]
-)  # fmt: skip
-def test_against_scikit_learn(ours):
-    theirs = {"mcc": "matthews_corrcoef", "kappa": "cohen_kappa_score"}
+    ("name", "name_of_scikit_learn"),
+    [
+        ("accuracy", "accuracy_score"),
+        ("recall", "recall_score"),
+        ("precision", "precision_score"),
+        ("f1", "f1_score"),
+        ("mcc", "matthews_corrcoef"),
+        ("kappa", "cohen_kappa_score"),
+        ("jaccard", "jaccard_score"),
+        ("balanced_accuracy", "balanced_accuracy_score"),
+    ],
+)
+def test_values_are_those_of_scikit_learn(name, name_of_scikit_learn):
     verdict = (S >= 0.4).astype(int)
-    expected = getattr(sk, theirs.get(ours, f"{ours}_score"))(Y, verdict)
-    metric = getattr(trueness, ours)
+    metric = getattr(trueness, name)
 
-    assert metric(Y, S, threshold=0.4).value == pytest.approx(expected, abs=1e-15)
-    assert metric(Y, verdict) == metric(Y, verdict.astype(bool))
+    estimate = metric(Y, S, threshold=0.4)
+
+    expected = getattr(sk, name_of_scikit_learn)(Y, verdict)
+    assert estimate.value == pytest.approx(expected, abs=1e-15)
     assert metric(Y, verdict).value == pytest.approx(expected, abs=1e-15)
-
-    t = trueness.tally(Y, S)
-
-    assert trueness.at_threshold(t, 0.4)[ours] == metric(t, threshold=0.4)
+    assert metric(Y, verdict) == metric(Y, verdict.astype(bool))
 
 
-def test_every_interval_holds_its_value_within_the_range():
-    tables = [5, 0, 0, 5], [0, 0, 3, 4], [0, 5, 5, 0], [1, 0, 0, 0], [9, 4, 2, 7]
-    for tp, fp, fn, tn in tables:
-        found = trueness.at_threshold(Tally([1, 0], pos=[tp, fn], neg=[fp, tn]), 1)
-        for name, e in found.metrics.items():
-            if np.isnan(e.value):  # one note says why
-                assert sum(f"{name}," in n or f"{name}:" in n for n in found.notes) == 1
-                continue
-            low, high = METRICS[name].range
-            assert low <= e.low <= e.value <= e.high <= high, (name, tp, fp, fn, tn)
-            assert e.low < e.high, (name, tp, fp, fn, tn)
+@pytest.mark.parametrize("name", ["accuracy", "recall", "f1", "mcc"])
+def test_a_metric_is_one_answer_of_at_threshold(name):
+    tally = trueness.tally(Y, S)
+
+    estimate = getattr(trueness, name)(tally, threshold=0.4)
+
+    assert estimate == trueness.at_threshold(tally, 0.4)[name]
+
+
+@pytest.mark.parametrize(
+    ("tp", "fp", "fn", "tn"),
+    [(5, 0, 0, 5), (0, 0, 3, 4), (0, 5, 5, 0), (1, 0, 0, 0), (9, 4, 2, 7)],
+)
+def test_every_interval_holds_its_value_within_the_range(tp, fp, fn, tn):
+    tally = Tally([1, 0], pos=[tp, fn], neg=[fp, tn])
+
+    answer = trueness.at_threshold(tally, 1)
+
+    for name, estimate in answer.metrics.items():
+        if np.isnan(estimate.value):
+            # one note says why
+            reasons = [n for n in answer.notes if f"{name}," in n or f"{name}:" in n]
+            assert len(reasons) == 1
+            continue
+
+        low, high = METRICS[name].range
+        assert low <= estimate.low <= estimate.value <= estimate.high <= high, name
+        assert estimate.low < estimate.high, name
 
 
 def test_names_as_they_were_typed():
-    found = trueness.at_threshold(Y, S, 0.4, metrics=["PPV", "sensitivity", "f1"])
+    result = trueness.at_threshold(Y, S, 0.4, metrics=["PPV", "sensitivity", "f1"])
 
-    assert list(found.metrics) == ["PPV", "sensitivity", "f1"]
-    assert repr(found.metrics["sensitivity"]).startswith("sensitivity 0.")
+    assert list(result.metrics) == ["PPV", "sensitivity", "f1"]
+    assert repr(result.metrics["sensitivity"]).startswith("sensitivity 0.")
     assert trueness.sensitivity(Y, S, threshold=0.4).name == "sensitivity"
-    assert trueness.ppv(Y, S, threshold=0.4).value == found["precision"].value
+    assert trueness.ppv(Y, S, threshold=0.4).value == result["precision"].value
     assert not hasattr(trueness, "sensitivty")
 
 
 def test_several_thresholds_and_tables():
-    found = trueness.at_threshold(Y, S, [0.2, 0.6])
+    result = trueness.at_threshold(Y, S, [0.2, 0.6])
 
-    assert list(found) == [0.2, 0.6]
+    assert list(result) == [0.2, 0.6]
 
     table = trueness.at_threshold(Y, S, 0.4).to_frame()
 
@@ -139,8 +170,11 @@ def test_labels_of_high_scores_only_are_warned_of(name):
         answer = AT_A_CUT[name](tally)
 
     (warning,) = caught
+
     assert warning.filename == __file__
+
     (note,) = [n for n in answer.notes if n.startswith("160 of 400 cases have no")]
+
     assert "'missing at random'" in note
 
 
@@ -167,27 +201,31 @@ def _partly_labelled(n=900):
 
 
 def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
-    y, s = _partly_labelled()
+    labels, scores = _partly_labelled()
     cells = np.zeros(4)  # tp, fp, fn, tn: each score shares its labels out
-    for v in np.unique(s):
-        at = s == v
-        share = np.nanmean(y[at])
+    for v in np.unique(scores):
+        at = scores == v
+        share = np.nanmean(labels[at])
         first = 0 if v >= 0.7 else 2
         cells[first : first + 2] += at.sum() * np.array([share, 1 - share])
 
-    words = {"threshold": 0.7, "unlabelled": "missing at random"}
-    found = trueness.at_threshold(y, s, **words)
-    for name, e in found.metrics.items():
+    options = {"threshold": 0.7, "unlabelled": "missing at random"}
+    result = trueness.at_threshold(labels, scores, **options)
+    for name, e in result.metrics.items():
         assert e.value == pytest.approx(float(METRICS[name](Confusion(*cells))))
         assert e.low < e.value < e.high
 
-    assert trueness.recall(y, s, **words).value == found["recall"].value
-    assert "missing at random" in trueness.specificity(y, s, **words).notes[0]
+    assert trueness.recall(labels, scores, **options).value == result["recall"].value
+    assert (
+        "missing at random" in trueness.specificity(labels, scores, **options).notes[0]
+    )
 
-    best = trueness.best_threshold(y, s, maximize="f1", unlabelled="missing at random")
+    best = trueness.best_threshold(
+        labels, scores, maximize="f1", unlabelled="missing at random"
+    )
     tried = [
-        trueness.f1(y, s, threshold=v, unlabelled="missing at random").value
-        for v in np.unique(s)
+        trueness.f1(labels, scores, threshold=v, unlabelled="missing at random").value
+        for v in np.unique(scores)
     ]
 
     assert best.value == pytest.approx(max(tried))
@@ -195,20 +233,22 @@ def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
 
 
 def test_labels_missing_at_random_at_the_ends_and_refused():
-    y, s = _partly_labelled()
-    words = {"unlabelled": "missing at random"}
-    nothing = trueness.at_threshold(y, s, 9, **words)
+    labels, scores = _partly_labelled()
+    options = {"unlabelled": "missing at random"}
+    nothing = trueness.at_threshold(labels, scores, 9, **options)
 
     assert nothing["recall"].value == 0 < nothing["recall"].high < 0.2
     assert np.isnan(nothing["precision"].value)
 
-    several = trueness.recall(y, s, threshold=[0.5, 0.7], **words)
+    several = trueness.recall(labels, scores, threshold=[0.5, 0.7], **options)
 
     assert several[0.5] >= several[0.7]
     with pytest.raises(InputError, match="whose label is known"):
-        trueness.validate_threshold(y, s, **words)
+        trueness.validate_threshold(labels, scores, **options)
 
-    one = trueness.recall(y, s, threshold=0.5, **words)
-    same = trueness.recall(y, s, threshold=0.5, cluster=np.arange(900), **words)
+    one = trueness.recall(labels, scores, threshold=0.5, **options)
+    same = trueness.recall(
+        labels, scores, threshold=0.5, cluster=np.arange(900), **options
+    )
 
     assert (one.low, one.high) == (same.low, same.high)

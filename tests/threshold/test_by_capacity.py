@@ -8,9 +8,11 @@ import trueness
 
 def test_the_smallest_number_at_or_above_the_capacity(rng):
     score = np.round(rng.random(5000), 3)  # with ties
-    t = trueness.tally(None, score)
+    tally = trueness.tally(None, score)
 
-    point = trueness.best_threshold(t, minimize="flagged", subject_to="flagged >= 1000")
+    point = trueness.best_threshold(
+        tally, minimize="flagged", subject_to="flagged >= 1000"
+    )
 
     reached = [int((score >= c).sum()) for c in np.unique(score)]
 
@@ -19,14 +21,14 @@ def test_the_smallest_number_at_or_above_the_capacity(rng):
 
 
 def test_the_largest_proportion_below_the_capacity():
-    t = trueness.tally(None, [5, 4, 4, 3, 2, 1])
-    point = trueness.best_threshold(t, "flagged", "flagged_rate <= 20%")
+    tally = trueness.tally(None, [5, 4, 4, 3, 2, 1])
+    point = trueness.best_threshold(tally, "flagged", "flagged_rate <= 20%")
     assert (point.value, point.score_range) == (1, (4, 5))
 
 
 def test_what_labels_would_say_is_not_known():
-    t = trueness.tally(None, [3, 2, 1])
-    point = trueness.best_threshold(t, "flagged", "flagged <= 2")
+    tally = trueness.tally(None, [3, 2, 1])
+    point = trueness.best_threshold(tally, "flagged", "flagged <= 2")
 
     assert np.isnan(point.prevalence)
     assert np.isnan(point.confusion.tp)
@@ -35,6 +37,6 @@ def test_what_labels_would_say_is_not_known():
 
 
 def test_a_metric_that_needs_labels_still_asks_for_them():
-    t = trueness.tally(None, [3, 2, 1])
+    tally = trueness.tally(None, [3, 2, 1])
     with pytest.raises(trueness.NotEnoughCases):
-        trueness.best_threshold(t, "recall", "flagged <= 2")
+        trueness.best_threshold(tally, "recall", "flagged <= 2")

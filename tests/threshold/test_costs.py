@@ -25,17 +25,17 @@ def test_cost_by_hand():
 def test_cost_is_the_smallest_over_all_cuts():
     rng = np.random.default_rng(3)
     for _ in range(5):
-        y, score = cases_with_ties(rng, 40, levels=6)
-        t = trueness.tally(y, score)
-        cuts = trueness.sweep(t)
-        curve = cost_curve(t)
-        rates = 1 - cuts.tp / t.n_pos, cuts.fp / t.n_neg
+        labels, score = cases_with_ties(rng, 40, levels=6)
+        tally = trueness.tally(labels, score)
+        cuts = trueness.sweep(tally)
+        curve = cost_curve(tally)
+        rates = 1 - cuts.tp / tally.n_pos, cuts.fp / tally.n_neg
         for w, cost, threshold in zip(
             curve.weight, curve.cost, curve.threshold, strict=True
         ):
             assert cost == pytest.approx((w * rates[0] + (1 - w) * rates[1]).min())
-            miss = (score[y == 1] < threshold).mean()
-            alarm = (score[y == 0] >= threshold).mean()
+            miss = (score[labels == 1] < threshold).mean()
+            alarm = (score[labels == 0] >= threshold).mean()
             assert w * miss + (1 - w) * alarm == pytest.approx(cost)
         assert (curve.cost <= curve.trivial + 1e-12).all()
         assert (curve.low <= curve.cost).all()
@@ -69,6 +69,7 @@ def test_benefit_by_hand():
 
 def test_benefit_at_another_prevalence():
     d = decision_curve(HAND, threshold=[0.6], prevalence=0.05)
+
     assert d.net_benefit[0] == pytest.approx(0.05 * 3 / 4 - 0.95 * 1.5 / 6)
     assert d.treat_all[0] == pytest.approx(0.05 - 0.95 * 1.5)
     assert d.treat_all_low[0] == d.treat_all_high[0] == d.treat_all[0]
@@ -77,12 +78,12 @@ def test_benefit_at_another_prevalence():
 def test_benefit_is_the_metric_at_every_threshold():
     rng = np.random.default_rng(7)
     score = rng.random(500).round(2)
-    y = rng.random(500) < score
-    t = trueness.tally(y, score)
-    d = decision_curve(t)
+    labels = rng.random(500) < score
+    tally = trueness.tally(labels, score)
+    d = decision_curve(tally)
     for p, nb in zip(d.threshold, d.net_benefit, strict=True):
         flag = score >= p
-        direct = (flag & y).sum() - (flag & ~y).sum() * p / (1 - p)
+        direct = (flag & labels).sum() - (flag & ~labels).sum() * p / (1 - p)
         assert nb == pytest.approx(direct / 500)
 
     assert (d.low < d.net_benefit).all()
@@ -156,13 +157,15 @@ def test_a_design_is_said_with_the_counts_or_with_the_question():
     assert asked.standardised_low * 0.05 == pytest.approx(asked.low)
 
     some = Tally(HAND.score, neg=HAND.neg, pos=HAND.pos, unknown=[9, 0, 0, 9])
-    words = {"unlabelled": "missing at random"}
-    d = decision_curve(some, threshold=[0.6], **words)
+    options = {"unlabelled": "missing at random"}
+    d = decision_curve(some, threshold=[0.6], **options)
     metric = trueness.metric("net_benefit(1.5)")
 
-    assert d.net_benefit[0] == pytest.approx(metric(some, threshold=0.6, **words).value)
+    assert d.net_benefit[0] == pytest.approx(
+        metric(some, threshold=0.6, **options).value
+    )
     with pytest.raises(InputError, match="whose label is known"):
-        cost_curve(some, **words)
+        cost_curve(some, **options)
 
 
 def test_interventions_avoided_are_net_benefit_over_acting_always():

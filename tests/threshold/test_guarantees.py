@@ -12,8 +12,8 @@ from trueness import Infeasible, NotEnoughCases, Tally, guaranteed_threshold
 
 def test_by_hand_with_29_positives():
     # all 29 found: 0.9**29 = 0.0471; one missed: P(Bin(29, 0.9) >= 28) = 0.199
-    t = Tally([3, 2, 1], pos=[28, 1, 0], neg=[0, 5, 5])
-    g = guaranteed_threshold(t, "recall >= 0.9")
+    tally = Tally([3, 2, 1], pos=[28, 1, 0], neg=[0, 5, 5])
+    g = guaranteed_threshold(tally, "recall >= 0.9")
 
     assert g.confusion.tp == 29
     assert g.p_value == pytest.approx(0.9**29)
@@ -30,16 +30,16 @@ def test_by_hand_with_29_positives():
 def test_moves_until_the_exact_test_fails(text):
     """Against scipy's binomial tail at every cut."""
     rng = np.random.default_rng(3)
-    y = rng.random(400) < 0.4
-    score = np.round(rng.normal(size=400) + 1.5 * y, 1)
-    t = trueness.tally(y, score)
-    g = guaranteed_threshold(t, text, level=0.9)
+    labels = rng.random(400) < 0.4
+    score = np.round(rng.normal(size=400) + 1.5 * labels, 1)
+    tally = trueness.tally(labels, score)
+    g = guaranteed_threshold(tally, text, level=0.9)
     proved = []
     for cut in [np.inf, *np.unique(score)[::-1]]:
         if text in ("recall >= 0.8", "fnr <= 0.2"):
-            p = binom.sf((y & (score >= cut)).sum() - 1, y.sum(), 0.8)
+            p = binom.sf((labels & (score >= cut)).sum() - 1, labels.sum(), 0.8)
         else:
-            p = binom.sf((~y & (score < cut)).sum() - 1, (~y).sum(), 0.9)
+            p = binom.sf((~labels & (score < cut)).sum() - 1, (~labels).sum(), 0.9)
         if p <= 0.1:
             proved.append(cut)
 
@@ -50,18 +50,18 @@ def test_moves_until_the_exact_test_fails(text):
 
     flag = score >= g.threshold
 
-    assert g.confusion.tp == (flag & y).sum()
+    assert g.confusion.tp == (flag & labels).sum()
 
 
 def test_what_cannot_be_guaranteed():
     rng = np.random.default_rng(9)
-    y = rng.random(300) < 0.3
-    noise = trueness.tally(y, rng.normal(size=300))
+    labels = rng.random(300) < 0.3
+    noise = trueness.tally(labels, rng.normal(size=300))
 
     with pytest.raises(Infeasible, match="is not met in the sample either"):
         guaranteed_threshold(noise, "precision >= 0.95", rng=1)
 
-    weak = trueness.tally(y, rng.normal(size=300) + y)
+    weak = trueness.tally(labels, rng.normal(size=300) + labels)
 
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
@@ -76,8 +76,8 @@ BOTH = ["recall >= 0.8", "fpr <= 0.35"]
 
 
 def normal_tally(rng, n=900):
-    y = np.arange(n) < n // 3
-    return trueness.tally(y, rng.normal(size=n) + 1.8 * y)
+    labels = np.arange(n) < n // 3
+    return trueness.tally(labels, rng.normal(size=n) + 1.8 * labels)
 
 
 def test_several_constraints_are_each_proved_at_a_share_of_the_error():
@@ -158,10 +158,12 @@ def test_error_rates_are_at_most_what_was_promised(text):
     asked = trueness.constraint(text)
     use = {"prevalence": 0.05} if text == "precision >= 0.2" else {}
     for _ in range(runs):
-        y = rng.random(1200) < 0.3
-        t = trueness.tally(y, np.round(rng.normal(size=1200) + 1.5 * y, 2))
+        labels = rng.random(1200) < 0.3
+        tally = trueness.tally(
+            labels, np.round(rng.normal(size=1200) + 1.5 * labels, 2)
+        )
         try:
-            g = guaranteed_threshold(t, text, rng=rng, **use)
+            g = guaranteed_threshold(tally, text, rng=rng, **use)
         except (NotEnoughCases, Infeasible):
             continue
         done += 1
@@ -180,8 +182,8 @@ def test_error_rates_are_at_most_what_was_promised(text):
 
 def test_f1_by_hand():
     # f1 >= 0.8 is 2 tp (1 - 0.8) >= 0.8 (fp + fn): a share of at least 2/3 of tp
-    t = Tally([2, 1], pos=[60, 5], neg=[5, 60])
-    g = guaranteed_threshold(t, "f1 >= 0.8", thresholds=[1.5])
+    tally = Tally([2, 1], pos=[60, 5], neg=[5, 60])
+    g = guaranteed_threshold(tally, "f1 >= 0.8", thresholds=[1.5])
 
     assert g.p_value == pytest.approx(binom.sf(59, 70, 2 / 3))
     assert g.cases == 70

@@ -105,6 +105,7 @@ def test_without_indeterminate_results_all_readings_agree():
     answer = indeterminate_results(Tally([1, 0], pos=[8, 2], neg=[1, 9]))
 
     assert answer.rate.value == 0
+
     for metric in ("recall", "specificity", "precision", "npv"):
         readings = (answer.as_positive, answer.as_negative, answer.left_out)
         assert len({reading[metric].value for reading in readings}) == 1

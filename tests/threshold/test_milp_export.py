@@ -19,8 +19,8 @@ def optimum_by_highs(path):
 
 def test_two_cases_give_the_matrix_of_the_paper():
     """Ramazi and Mari Oriyad, eqs (3), (4); scores 0.3, 0.8 are the ranks 0 and 1."""
-    t = trueness.tally([1, 0], [0.8, 0.3])
-    program = trueness.milp_program(t, variables_per="case")
+    tally = trueness.tally([1, 0], [0.8, 0.3])
+    program = trueness.milp_program(tally, variables_per="case")
 
     assert program.names == ("z1", "z2", "y1", "y2", "t")
     assert program.matrix.toarray().tolist() == [
@@ -52,11 +52,11 @@ def test_another_solver_reads_the_file(
 ):
     label = rng.random(40) < 0.4
     score = np.round(rng.normal(size=40) + label, 1)
-    t = trueness.tally(label, score)
-    best = trueness.best_threshold(t, maximize, subject_to).value
+    tally = trueness.tally(label, score)
+    best = trueness.best_threshold(tally, maximize, subject_to).value
 
     program = trueness.milp_program(
-        t, maximize, subject_to, variables_per=variables_per
+        tally, maximize, subject_to, variables_per=variables_per
     )
     program.write(tmp_path / "x.lp")
 
@@ -66,12 +66,12 @@ def test_another_solver_reads_the_file(
 
 
 def test_a_quotient_is_no_linear_program():
-    t = trueness.tally([1, 0, 1], [0.8, 0.3, 0.2])
+    tally = trueness.tally([1, 0, 1], [0.8, 0.3, 0.2])
     with pytest.raises(trueness.InputError, match="linear in the counts"):
-        trueness.milp_program(t, "f1")
+        trueness.milp_program(tally, "f1")
 
 
 def test_weights_are_refused():
-    t = trueness.tally([1, 0, 1], [0.8, 0.3, 0.2], weight=[1.0, 2.0, 0.5])
+    tally = trueness.tally([1, 0, 1], [0.8, 0.3, 0.2], weight=[1.0, 2.0, 0.5])
     with pytest.raises(UnsupportedDesign, match="the method sweep"):
-        trueness.milp_program(t)
+        trueness.milp_program(tally)

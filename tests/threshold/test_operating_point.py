@@ -16,11 +16,13 @@ TENS = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
 
 
 def check_threshold(point, y, score, kind=np.float64):
-    score, y = np.asarray(score, dtype=kind), np.asarray(y)
-    flag = score >= kind(point.threshold)
-    c = point.confusion
-    assert (int(c.tp), int(c.fp)) == (int((flag & (y == 1)).sum()), int(flag @ (1 - y)))
+    """Check that the threshold flags what the confusion counts, in another type."""
+    label = np.asarray(y)
+    is_flagged = np.asarray(score, dtype=kind) >= kind(point.threshold)
     low, high = point.score_range
+
+    assert int(point.confusion.tp) == int((is_flagged & (label == 1)).sum())
+    assert int(point.confusion.fp) == int((is_flagged & (label == 0)).sum())
     assert low < point.threshold <= high
     assert point.score_range in point.score_ranges
 
@@ -48,13 +50,13 @@ def test_by_hand():
 
 
 def test_a_bound_that_is_just_met_holds():
-    t = Tally([2, 1], pos=[9, 1], neg=[1, 9])
+    tally = Tally([2, 1], pos=[9, 1], neg=[1, 9])
     for bound in ("recall >= 0.9", "0.7*accuracy + 0.3*recall >= 0.9"):
-        p = best_threshold(t, "specificity", bound)
+        p = best_threshold(tally, "specificity", bound)
         assert (p.confusion.tp, p.confusion.fp) == (9, 1)
 
     with pytest.raises(Infeasible, match=r"accuracy > 0.9 cannot be met: .* 0.9, "):
-        best_threshold(t, "recall", "accuracy > 0.9")
+        best_threshold(tally, "recall", "accuracy > 0.9")
 
     # the float sum 0.1 + 0.2 is above 0.3, one tenth and two tenths are not
     perfect = Tally([2, 1], pos=[5, 0], neg=[0, 5])
@@ -76,13 +78,13 @@ def test_binding_names_what_stops_it():
 
 
 def test_ends_flag_nothing_and_everything():
-    t = Tally([1.0, 0.0], pos=[0, 1], neg=[3, 0])
-    nothing = best_threshold(t)
+    tally = Tally([1.0, 0.0], pos=[0, 1], neg=[3, 0])
+    nothing = best_threshold(tally)
 
     assert nothing.threshold == math.inf
     assert nothing.score_range == (1.0, math.inf)
 
-    everything = best_threshold(t, "recall")
+    everything = best_threshold(tally, "recall")
 
     assert everything.threshold == 0.0
     assert everything.score_range == (-math.inf, 0.0)
@@ -101,37 +103,41 @@ def test_thresholds_at_the_boundaries_of_floats(kind):
         for _ in range(7):
             score.append(np.nextafter(score[-1], kind(np.inf)))
         for _ in range(5):
-            y = rng.permutation([0, 0, 0, 0, 1, 1, 1, 1])
-            t = trueness.tally(y, np.array(score, dtype=kind))
+            labels = rng.permutation([0, 0, 0, 0, 1, 1, 1, 1])
+            tally = trueness.tally(labels, np.array(score, dtype=kind))
             for name in ("accuracy", "f1", "youden"):
-                check_threshold(best_threshold(t, name), y, score, kind)
-                check_threshold(best_threshold(t, name), y, score, np.float64)
+                check_threshold(best_threshold(tally, name), labels, score, kind)
+                check_threshold(best_threshold(tally, name), labels, score, np.float64)
 
 
 def test_huge_counts_stay_exact():
     big = 10**15
-    t = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
-    p = best_threshold(t, "accuracy")
+    tally = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
+    p = best_threshold(tally, "accuracy")
 
     assert p.score_ranges == ((2.0, 3.0), (1.0, 2.0))
 
-    t = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
+    tally = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
 
-    assert best_threshold(t, "accuracy").score_ranges == ((1.0, 2.0),)
+    assert best_threshold(tally, "accuracy").score_ranges == ((1.0, 2.0),)
 
 
 def test_sums_with_square_roots():
     """Mirror images have equal mcc + g_mean, though the floats need not agree."""
-    t = Tally([4, 3, 2, 1], pos=[2, 1, 3, 1], neg=[1, 3, 1, 2])
-    p = best_threshold(t, "mcc + g_mean - 0.3*mcc")
+    tally = Tally([4, 3, 2, 1], pos=[2, 1, 3, 1], neg=[1, 3, 1, 2])
+
+    point = best_threshold(tally, "mcc + g_mean - 0.3*mcc")
+
     values = []
     for tp, fp in [(0, 0), (2, 1), (3, 4), (6, 5), (7, 7)]:
-        fn, tn = 7 - tp, 7 - fp
-        cross, under = tp * tn - fp * fn, 49 * (tp + fp) * (fn + tn)
-        mcc = cross / math.sqrt(under) if under else math.nan
+        fn = 7 - tp
+        tn = 7 - fp
+        product_of_margins = 49 * (tp + fp) * (fn + tn)
+        mcc = math.nan
+        if product_of_margins:
+            mcc = (tp * tn - fp * fn) / math.sqrt(product_of_margins)
         values.append(0.7 * mcc + math.sqrt(tp * tn / 49))
-
-    assert p.value == pytest.approx(np.nanmax(values))
+    assert point.value == pytest.approx(np.nanmax(values))
 
 
 def test_a_metric_without_exact_form_ties_within_rounding():
@@ -147,17 +153,17 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
     """For balanced accuracy floor(r*) ranks are flagged: Kim et al., eq. 9."""
     rng = np.random.default_rng(n)
     for _ in range(5):
-        y = rng.random(n) < share
-        y[:2] = False, True
-        t = trueness.tally(y, rng.normal(size=n) + shift * y)
-        fd = trueness.fermi_dirac(t)
+        labels = rng.random(n) < share
+        labels[:2] = False, True
+        tally = trueness.tally(labels, rng.normal(size=n) + shift * labels)
+        fd = trueness.fermi_dirac(tally)
         if fd.auc <= 0.5:
             continue
-        p = best_threshold(t, "balanced_accuracy", method="fermi-dirac")
+        p = best_threshold(tally, "balanced_accuracy", method="fermi-dirac")
         assert p.confusion.tp + p.confusion.fp == math.floor(fd.rank_threshold)
         # the same without labels, from two numbers
         blind = best_threshold(
-            t.without_labels(),
+            tally.without_labels(),
             "balanced_accuracy",
             method="fermi-dirac",
             auc=fd.auc,
@@ -165,28 +171,28 @@ def test_fermi_dirac_cuts_at_r_star(n, share, shift):
         )
         assert blind.threshold == p.threshold
         assert blind.value == pytest.approx(p.value)
-        assert blind.confusion.tp + blind.confusion.fn == pytest.approx(t.n_pos)
+        assert blind.confusion.tp + blind.confusion.fn == pytest.approx(tally.n_pos)
         # accuracy is best where both classes are equally likely: rank mu
-        a = best_threshold(t, "accuracy", method="fermi-dirac")
+        a = best_threshold(tally, "accuracy", method="fermi-dirac")
         flagged = min(max(math.floor(fd.mu), 0), n)
         assert a.confusion.tp + a.confusion.fp == flagged
 
 
 def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
     rng = np.random.default_rng(12)
-    y, score = cases_with_ties(rng, 500, levels=12)
-    t = trueness.tally(y, score)
+    labels, score = cases_with_ties(rng, 500, levels=12)
+    tally = trueness.tally(labels, score)
     p = best_threshold(
-        t, "recall", "flagged_rate <= 0.3", "fermi-dirac", prevalence=0.1
+        tally, "recall", "flagged_rate <= 0.3", "fermi-dirac", prevalence=0.1
     )
-    fd = trueness.fermi_dirac(t)
-    reached = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
+    fd = trueness.fermi_dirac(tally)
+    reached = np.concatenate([[0], np.cumsum(tally.pos + tally.neg)])
     tpr, fpr = (fd.expected(name, reached) for name in ("tpr", "fpr"))
     allowed = 0.1 * tpr + 0.9 * fpr <= 0.3
 
     assert p.value == pytest.approx(tpr[allowed].max())
 
-    check_threshold(p, y, score)
+    check_threshold(p, labels, score)
 
 
 def test_how_it_reads():
@@ -213,16 +219,16 @@ def test_how_it_reads():
 
 
 def test_a_case_control_sample_says_nothing_about_precision():
-    t = Tally([0.9, 0.7, 0.5, 0.2], pos=[20, 10, 10, 2], neg=[1, 10, 20, 30])
-    words = {"maximize": "youden", "sampling": "case-control"}
-    point = trueness.best_threshold(t, **words)
+    tally = Tally([0.9, 0.7, 0.5, 0.2], pos=[20, 10, 10, 2], neg=[1, 10, 20, 30])
+    options = {"maximize": "youden", "sampling": "case-control"}
+    point = trueness.best_threshold(tally, **options)
 
     assert "precision" not in point.metrics
     assert "recall" in point.metrics
     assert "precision" not in repr(point)
     assert "prevalence unknown" in repr(point)
 
-    known = trueness.best_threshold(t, prevalence=t.prevalence, **words)
+    known = trueness.best_threshold(tally, prevalence=tally.prevalence, **options)
 
     assert "precision" in known.metrics
 
@@ -244,40 +250,44 @@ def test_what_is_said_of_a_range():
 
 def test_which_metrics_depend_on_the_prevalence():
     fixed = ["recall", "fpr", "youden", "balanced_accuracy", "g_mean", "lr_positive"]
+
     assert not any(depends_on_prevalence(trueness.metric(m)) for m in fixed)
+
     moving = ["precision", "f1", "accuracy", "mcc", "flagged_rate", "cost(fp=1, fn=2)"]
+
     assert all(depends_on_prevalence(trueness.metric(m)) for m in moving)
 
 
 def test_a_value_without_bound_is_best_at_every_prevalence():
     """Where no negative is flagged the ratio is infinite."""
-    t = Tally([4, 3, 2, 1], pos=[2, 3, 1, 1], neg=[0, 1, 4, 5])
+    tally = Tally([4, 3, 2, 1], pos=[2, 3, 1, 1], neg=[0, 1, 4, 5])
     for m in ("lr_positive", "odds_ratio"):
-        known = best_threshold(t, m)
-        found = best_threshold(t, m, prevalences=(0.1, 0.3))
-        assert (found.score_ranges, found.value) == (known.score_ranges, math.inf)
+        known = best_threshold(tally, m)
+        point = best_threshold(tally, m, prevalences=(0.1, 0.3))
+        assert (point.score_ranges, point.value) == (known.score_ranges, math.inf)
 
 
 @pytest.mark.parametrize("method", ["milp", "milp-cases"])
 def test_gaps_below_the_tolerance_of_the_solver(method):
     """Scores 1e-12 apart are different scores; equal ones are never split."""
-    t = trueness.tally([1, 0, 1, 0, 1, 0], np.array([3, 1, 2, 2, 2, 0]) * 1e-12)
-    found, top = best_choices(single_cuts(t), "accuracy", [])
-    point = best_threshold(t, "accuracy", method=method)
-    assert point.score_range[1] in found
+    tally = trueness.tally([1, 0, 1, 0, 1, 0], np.array([3, 1, 2, 2, 2, 0]) * 1e-12)
+    result, top = best_choices(single_cuts(tally), "accuracy", [])
+    point = best_threshold(tally, "accuracy", method=method)
+
+    assert point.score_range[1] in result
     assert point.value == float(top)
 
 
 def test_weights_of_the_mixed_objective():
     """Eq. (6) as printed, alpha * errors - beta * found, can choose another cut."""
-    t = Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 2, 6])
-    right, _ = best_choices(single_cuts(t), "0.7*accuracy + 0.3*recall", [])
-    wrong = best_threshold(t, "-0.7*(fp + fn) + 0.3*tp").score_range[1]
+    tally = Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 2, 6])
+    right, _ = best_choices(single_cuts(tally), "0.7*accuracy + 0.3*recall", [])
+    wrong = best_threshold(tally, "-0.7*(fp + fn) + 0.3*tp").score_range[1]
 
     assert wrong not in right
 
     for method in ("sweep", "milp", "milp-cases"):
-        point = best_threshold(t, "0.7*accuracy + 0.3*recall", method=method)
+        point = best_threshold(tally, "0.7*accuracy + 0.3*recall", method=method)
         assert point.score_range[1] in right
 
 

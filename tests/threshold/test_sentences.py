@@ -23,8 +23,8 @@ SCALES = {
 
 def scored(scale, rng):
     centre, spread = SCALES[scale]
-    y = rng.random(300) < 0.3
-    return trueness.tally(y, centre + spread * rng.normal(y, 1))
+    labels = rng.random(300) < 0.3
+    return trueness.tally(labels, centre + spread * rng.normal(labels, 1))
 
 
 def answer(t, **asked):
@@ -33,18 +33,18 @@ def answer(t, **asked):
 
 
 def flagged(t, text):
-    found = re.search(f"{NUMBER} or more", text)
-    return float(found[1]), int((t.neg + t.pos)[t.score >= float(found[1])].sum())
+    result = re.search(f"{NUMBER} or more", text)
+    return float(result[1]), int((t.neg + t.pos)[t.score >= float(result[1])].sum())
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_written_threshold_flags_the_same_cases(scale, rng):
     t = scored(scale, rng)
     point = trueness.best_threshold(t, "f1")
-    wanted = point.confusion.tp + point.confusion.fp
+    expected = point.confusion.tp + point.confusion.fp
     said = answer(t, maximize="f1")
     for text in (said, sentences.prevalence_sentences(point)[0]):
-        assert flagged(t, text)[1] == wanted
+        assert flagged(t, text)[1] == expected
     at, _ = flagged(t, said)
     low, high = map(
         float, re.search(f"above {NUMBER} and up to {NUMBER}", said).groups()

@@ -65,8 +65,8 @@ def test_each_choice_is_that_of_the_sample_alone():
 
 def test_ends_of_the_scale_and_costs():
     """Nothing flagged is a threshold; costs are of all cases; no interval is empty."""
-    t = Tally([2, 1], pos=[2, 1], neg=[10, 300])
-    v = validate_threshold(t, "accuracy", rng=1, replicates=100)
+    tally = Tally([2, 1], pos=[2, 1], neg=[10, 300])
+    v = validate_threshold(tally, "accuracy", rng=1, replicates=100)
 
     assert v.choice.threshold == v.threshold.high == math.inf
 
@@ -91,9 +91,9 @@ def test_every_number_of_an_answer_is_for_one_prevalence():
     recall, fpr, precision = (
         v.metrics[k].value for k in ("recall", "fpr", "precision")
     )
-    found = 0.1 * recall
+    result = 0.1 * recall
 
-    assert precision == pytest.approx(found / (found + 0.9 * fpr))
+    assert precision == pytest.approx(result / (result + 0.9 * fpr))
     assert v.metrics["youden"] == v.corrected
     assert v.prevalence == "0.1"
     assert validate_threshold(HAND, rng=1, replicates=20).prevalence.startswith("0.5")
@@ -134,6 +134,7 @@ def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
     # the sample flatters by some hundredths; what is left is within noise of zero
     standard_error = np.std(corrected_bias) / math.sqrt(runs)
     largest = min(0.015 + 3 * standard_error, np.mean(apparent_bias) / 2)
+
     assert np.mean(apparent_bias) > 0.04
     assert abs(np.mean(corrected_bias)) < largest
 
@@ -158,16 +159,16 @@ def test_an_estimated_prevalence_widens_the_intervals():
 
 def test_clusters_are_drawn_whole():
     """Copies of a case that belong together are no more than that case."""
-    y, s = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
-    one = validate_threshold(y, s, maximize="f1", replicates=200)
-    words = {"maximize": "f1", "replicates": 200}
-    alone = validate_threshold(y, s, cluster=np.arange(200), **words)
+    labels, scores = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
+    one = validate_threshold(labels, scores, maximize="f1", replicates=200)
+    options = {"maximize": "f1", "replicates": 200}
+    alone = validate_threshold(labels, scores, cluster=np.arange(200), **options)
 
     assert alone.corrected == one.corrected
 
-    y, s, who = (np.repeat(x, 4) for x in (y, s, np.arange(200)))
-    copies = validate_threshold(y, s, cluster=who, **words)
-    taken = validate_threshold(y, s, **words)
+    labels, scores, who = (np.repeat(x, 4) for x in (labels, scores, np.arange(200)))
+    copies = validate_threshold(labels, scores, cluster=who, **options)
+    taken = validate_threshold(labels, scores, **options)
     wide, same, narrow = (
         v.corrected.high - v.corrected.low for v in (one, copies, taken)
     )
@@ -178,8 +179,8 @@ def test_clusters_are_drawn_whole():
 
 def test_case_control_cases_know_no_prevalence():
     for known in (None, 0.1):
-        words = {"sampling": "case-control", "prevalence": known}
-        v = validate_threshold(HAND, "youden", replicates=20, **words)
+        options = {"sampling": "case-control", "prevalence": known}
+        v = validate_threshold(HAND, "youden", replicates=20, **options)
         assert "recall" in v.metrics
         assert ("precision" in v.metrics) == (known is not None)
 
@@ -194,8 +195,8 @@ def test_repeated_choices_lie_where_new_samples_put_them():
         for _ in range(60)
     ]
     fresh = np.std([p.threshold for p in chosen])
-    t = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
-    v = validate_threshold(t, "youden", rng=rng, replicates=300)
+    tally = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
+    v = validate_threshold(tally, "youden", rng=rng, replicates=300)
 
     assert fresh / 2 < v.threshold.se < 2 * fresh
 
@@ -214,21 +215,21 @@ def test_scores_of_any_size_are_validated_alike(scale):
 
 def test_a_variance_that_is_not_known_narrows_nothing():
     rng = np.random.default_rng(1)
-    y = np.r_[1, 1, 1, np.zeros(27)].astype(int)
-    score = np.round(y * 0.3 + rng.normal(0.4, 0.2, 30), 2)
+    labels = np.r_[1, 1, 1, np.zeros(27)].astype(int)
+    score = np.round(labels * 0.3 + rng.normal(0.4, 0.2, 30), 2)
     weight = np.r_[1e8, np.ones(29)]  # one case decides everything
-    t = trueness.tally(y, score, weight=weight)
-    e = trueness.validate_threshold(t, replicates=30).metrics["accuracy"]
+    tally = trueness.tally(labels, score, weight=weight)
+    e = trueness.validate_threshold(tally, replicates=30).metrics["accuracy"]
 
     assert e.high - e.low > 0.98
     assert np.isfinite(e.se)
 
 
 def test_a_class_without_an_error_has_limits_of_its_own_cases():
-    y = np.repeat([1, 0], [20, 2000])
+    labels = np.repeat([1, 0], [20, 2000])
     score = np.concatenate([np.linspace(0.6, 0.9, 20), np.linspace(0.01, 0.5, 2000)])
-    found = trueness.validate_threshold(y, score, maximize="f1").metrics
-    at = trueness.at_threshold(y, score, 0.55).metrics["specificity"]
+    result = trueness.validate_threshold(labels, score, maximize="f1").metrics
+    at = trueness.at_threshold(labels, score, 0.55).metrics["specificity"]
 
-    assert found["specificity"].low == pytest.approx(at.low)
-    assert found["precision"].low < 0.85  # rests on the few that are flagged
+    assert result["specificity"].low == pytest.approx(at.low)
+    assert result["precision"].low < 0.85  # rests on the few that are flagged

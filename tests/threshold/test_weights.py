@@ -30,12 +30,12 @@ def mean_width(curve):
 
 @pytest.mark.parametrize("quantity", CURVES)
 def test_curves_of_weights_are_those_of_copies_with_wider_intervals(quantity):
-    y, score, _ = sample()
-    number = np.random.default_rng(1).integers(1, 5, y.size)
+    labels, score, _ = sample()
+    number = np.random.default_rng(1).integers(1, 5, labels.size)
     curve_of = CURVES[quantity]
 
-    weighted = curve_of(trueness.tally(y, score, weight=number))
-    copies = curve_of(trueness.tally(y, score, count=number))
+    weighted = curve_of(trueness.tally(labels, score, weight=number))
+    copies = curve_of(trueness.tally(labels, score, count=number))
 
     np.testing.assert_allclose(
         getattr(weighted, quantity), getattr(copies, quantity), atol=1e-12
@@ -45,11 +45,15 @@ def test_curves_of_weights_are_those_of_copies_with_wider_intervals(quantity):
 
 @pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
 def test_equal_weights_and_clusters_of_one_case_change_no_curve(curve_of):
-    y, score, _ = sample()
+    labels, score, _ = sample()
 
-    cases = curve_of(trueness.tally(y, score))
-    equal_weights = curve_of(trueness.tally(y, score, weight=np.full(y.size, 5.0)))
-    clusters_of_one = curve_of(trueness.tally(y, score, cluster=np.arange(y.size)))
+    cases = curve_of(trueness.tally(labels, score))
+    equal_weights = curve_of(
+        trueness.tally(labels, score, weight=np.full(labels.size, 5.0))
+    )
+    clusters_of_one = curve_of(
+        trueness.tally(labels, score, cluster=np.arange(labels.size))
+    )
 
     for same in (equal_weights, clusters_of_one):
         np.testing.assert_allclose(cases.low[INNER], same.low[INNER], atol=1e-9)
@@ -58,12 +62,12 @@ def test_equal_weights_and_clusters_of_one_case_change_no_curve(curve_of):
 
 @pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
 def test_clusters_of_copies_are_as_uncertain_as_single_cases(curve_of):
-    y, score, _ = sample()
-    cluster = np.repeat(np.arange(y.size), 3)
+    labels, score, _ = sample()
+    cluster = np.repeat(np.arange(labels.size), 3)
 
-    cases = curve_of(trueness.tally(y, score))
+    cases = curve_of(trueness.tally(labels, score))
     triples = curve_of(
-        trueness.tally(np.repeat(y, 3), np.repeat(score, 3), cluster=cluster)
+        trueness.tally(np.repeat(labels, 3), np.repeat(score, 3), cluster=cluster)
     )
 
     assert mean_width(triples) == pytest.approx(mean_width(cases), rel=0.1)
@@ -71,56 +75,67 @@ def test_clusters_of_copies_are_as_uncertain_as_single_cases(curve_of):
 
 @pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
 def test_curves_of_uneven_weights_have_finite_intervals(curve_of):
-    y, score, weight = sample()
+    labels, score, weight = sample()
 
-    curve = curve_of(trueness.tally(y, score, weight=weight))
+    curve = curve_of(trueness.tally(labels, score, weight=weight))
 
     assert np.isfinite(curve.high).all()
 
 
 def test_net_benefit_by_hand():
-    t = trueness.tally([1, 1, 0, 0], [0.9, 0.3, 0.6, 0.2], weight=[1, 2, 3, 4])
-    curve = trueness.decision_curve(t, threshold=[0.5])
+    tally = trueness.tally([1, 1, 0, 0], [0.9, 0.3, 0.6, 0.2], weight=[1, 2, 3, 4])
+    curve = trueness.decision_curve(tally, threshold=[0.5])
+
     assert curve.net_benefit[0] == pytest.approx(1 / 10 - 3 / 10)
     assert trueness.cost_curve([1, 0], [2, 1], sample_weight=[1, 3]).cost.max() == 0
 
 
-def test_equal_weights_choose_and_validate_as_counts():
-    """Of equal weights only Student's quantile is left, for a spread not known."""
-    y, p, _ = sample(150)
-    both = [trueness.tally(y, p, **k) for k in ({"weight": np.full(y.size, 2.5)}, {})]
-    for ask in (
-        lambda t: trueness.validate_threshold(t, "f1", replicates=60),
-        lambda t: trueness.validate_threshold(t, "f1", "defer <= 0.2", replicates=20),
-    ):
-        one, two = (ask(t).corrected for t in both)
-        assert one.value == pytest.approx(two.value, rel=1e-9)
-        assert one.low == pytest.approx(two.low, abs=0.03)
-        assert one.high == pytest.approx(two.high, abs=0.03)
+@pytest.mark.parametrize(
+    ("constraints", "replicates"), [((), 60), (("defer <= 0.2",), 20)]
+)
+def test_equal_weights_choose_and_validate_as_counts(constraints, replicates):
+    """Student's quantile stays, for the unknown variance of equal weights."""
+    label, probability, _ = sample(150)
+    weighted = trueness.tally(label, probability, weight=np.full(label.size, 2.5))
+    counted = trueness.tally(label, probability)
+
+    of_weights, of_counts = (
+        trueness.validate_threshold(
+            tally, "f1", list(constraints), replicates=replicates
+        ).corrected
+        for tally in (weighted, counted)
+    )
+
+    assert of_weights.value == pytest.approx(of_counts.value, rel=1e-9)
+    assert of_weights.ci == pytest.approx(of_counts.ci, abs=0.03)
 
 
 def test_a_weighted_operating_point_knows_how_few_its_cases_are():
     """Sums of weights in the thousands are no thousands of cases."""
-    y, p, w = sample()
-    point = trueness.best_threshold(trueness.tally(y, p, weight=1000 * w), "f1")
-    t = trueness.tally(y, p, weight=w)
-    want = trueness.at_threshold(t, point.threshold)["recall"]
-    found = point.metrics["recall"]
+    labels, p, weights = sample()
+    point = trueness.best_threshold(
+        trueness.tally(labels, p, weight=1000 * weights), "f1"
+    )
+    tally = trueness.tally(labels, p, weight=weights)
+    expected = trueness.at_threshold(tally, point.threshold)["recall"]
+    result = point.metrics["recall"]
 
-    assert (found.low, found.high) == pytest.approx((want.low, want.high))
+    assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_tables_of_zones_and_groups_hold_weights_and_not_whole_cases():
     """Weights below one were cut off: rows of zeros, and a division by them."""
-    t = trueness.tally(
+    tally = trueness.tally(
         [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
     )
-    z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.3)")
+    z = trueness.best_thresholds(tally, minimize="cost(fp=1, fn=4, defer=0.3)")
 
     assert any("sums of weights" in note for note in z.notes)
     assert sum(a + b for _, a, b in sentences.zone_rows(z)) == pytest.approx(1.1)
 
-    g = trueness.group_thresholds({"a": t, "b": t}, subject_to="recall_min >= 0.7")
+    g = trueness.group_thresholds(
+        {"a": tally, "b": tally}, subject_to="recall_min >= 0.7"
+    )
     for name, _, flagged, recall, precision in sentences.group_rows(g):
         c = g.confusions[name]
         assert flagged == pytest.approx(float(c.tp + c.fp), abs=0)

@@ -27,8 +27,8 @@ def test_by_hand_with_a_price_for_each_case():
 
 
 def sample(rng, n=500):
-    y = rng.random(n) < 0.3
-    return trueness.tally(y, rng.normal(size=n) + 1.5 * y)
+    labels = rng.random(n) < 0.3
+    return trueness.tally(labels, rng.normal(size=n) + 1.5 * labels)
 
 
 def rates(z):
