@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 import trueness
-from trueness.counts.design import WORDS
+from trueness.counts.design import ARGUMENTS
 
 # by annotation: how a parameter of this kind is called
 CALLED = {"Seed": "rng", "LatentPosterior": "posterior"}
@@ -51,4 +51,4 @@ def test_an_analysis_is_asked_about_data_and_how_they_came_is_no_word_of_its_own
     told = name.split(".")[-1] in models
     known = {"prevalence"} if told else set()
 
-    assert not {"weight", "cluster", *WORDS} & set(others) - known
+    assert not {"weight", "cluster", *ARGUMENTS} & set(others) - known

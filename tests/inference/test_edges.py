@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness.counts.design import CANNOT, WORDS
+from trueness.counts.design import ARGUMENTS, CANNOT
 from trueness.metrics.intervals import estimates
 
 N = 60
@@ -189,5 +189,5 @@ def test_every_refusal_names_an_analysis_and_is_a_sentence():
         rooms = (getattr(trueness, room).__all__ for room in trueness._ROOMS)
         public = {*trueness.__all__, *dir(trueness.plots), *chain(*rooms)}
         assert name in public, name
-        assert {*reasons} <= {"weight", "cluster", *WORDS, "expected"}
+        assert {*reasons} <= {"weight", "cluster", *ARGUMENTS, "expected"}
         assert all(why[0].isupper() and why.endswith(".") for why in reasons.values())

@@ -21,7 +21,7 @@ from trueness.cli._long_files import long_file_of
 from trueness.cli._shell import CommandAnswer, about, command_answer, say, write_text
 from trueness.cli._source import Source, existing_column, open_source
 from trueness.cli.evals import AttemptColumns, about_attempts, logs_by_value
-from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.design import ARGUMENTS as DESIGN
 from trueness.counts.values import Panel
 from trueness.data.column_roles import is_test, one_score
 from trueness.data.engines import quoted

@@ -126,7 +126,7 @@ class CountsElsewhere(Protocol):
     def answer_analysis(
         self,
         analysis: Callable[..., Any],
-        rest: tuple[Any, ...],
+        other_arguments: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
         """Answer an analysis there."""
@@ -142,8 +142,8 @@ class _Decorated(Protocol):
     def __wrapped__(self) -> Callable[..., Any]: ...
 
 
-# Python's types cannot say "these options and those words", so own options (``P``) are
-# checked in calls without a word about the data; all of them are checked at run time.
+# Python's types cannot say "these options and those arguments", so own options (``P``)
+# are checked in calls without an argument about the data; at run time all of them are.
 # fmt: off
 class OfTally(_Decorated, Protocol[P, R]):
     """An analysis of one classifier: an answer for each classifier and each group."""
@@ -268,11 +268,11 @@ _DATA = {
     "weight, cluster, sampling, prevalence, unlabelled": "Sampling design, as in "
     ":func:`tally`.",
 }
-_DOCUMENTED_WORDS = [word for line in [*_DATA][1:] for word in line.split(", ")]
-# the words of ``tally`` and ``panel``, which go along with data
-_WORDS = frozenset(
+_DOCUMENTED_ARGUMENTS = [name for line in [*_DATA][1:] for name in line.split(", ")]
+# the arguments of ``tally`` and ``panel``, which go along with data
+_DATA_ARGUMENTS = frozenset(
     [
-        *_DOCUMENTED_WORDS,
+        *_DOCUMENTED_ARGUMENTS,
         "y_true",
         "at_most",
         "pos_label",
@@ -466,7 +466,7 @@ def refuse(
     if not isinstance(x, (Tally, Panel)):
         return
 
-    refused = next((word for word in words_of(x) if word in reasons), None)
+    refused = next((part for part in design_parts_of(x) if part in reasons), None)
     if refused is None:
         return
 
@@ -479,9 +479,9 @@ def refuse(
     )
 
 
-def refusal(name: str, word: str, why: str) -> str:
+def refusal(name: str, part_name: str, why: str) -> str:
     """Return the sentence that an analysis cannot use a part of the design."""
-    part = _DESIGN_PARTS[word]
+    part = _DESIGN_PARTS[part_name]
     subject = _SUBJECTS.get(name, name)
     return f"{subject} does not take {part.in_words}. {why} {part.remedy}"
 
@@ -497,14 +497,14 @@ _SUBJECTS = {
 }
 
 
-def words_of(x: Tally | Panel) -> list[str]:
+def design_parts_of(x: Tally | Panel) -> list[str]:
     """Return the parts of ``_DESIGN_PARTS`` that hold for these counts."""
-    design_words = [word for word, part in _DESIGN_PARTS.items() if part.holds(x)]
+    parts = [name for name, part in _DESIGN_PARTS.items() if part.holds(x)]
     if x.labels_expected:
         # of several reasons the one about the map of labels comes first
-        design_words.reverse()
+        parts.reverse()
 
-    return design_words
+    return parts
 
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
@@ -542,7 +542,7 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
 
 
 def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
-    """Return the signature with the words about the data added to the own options."""
+    """Return the signature, with the arguments about the data after its options."""
     own = signature(analysis)
     first, *others = own.parameters.values()
     # comparisons take the scores of several classifiers second, by another name
@@ -558,16 +558,16 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
     ]
 
     hidden = {second_name, "y_score", *own.parameters}
-    data_words = [
-        Parameter(word, Parameter.KEYWORD_ONLY, default=None)
-        for word in _DOCUMENTED_WORDS
-        if word not in hidden
+    data_arguments = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=None)
+        for name in _DOCUMENTED_ARGUMENTS
+        if name not in hidden
     ]
     parameters = [
         first.replace(annotation="Data"),
         second,
         *own_options,
-        *data_words,
+        *data_arguments,
         *any_option,
     ]
     return own.replace(parameters=parameters)
@@ -581,61 +581,63 @@ def _answer(
     if not args and question.first in options:
         args = (options.pop(question.first),)
 
-    data_words = _pop_data_words(question, options)
-    if not args and not data_words:
+    data_arguments = _pop_data_arguments(question, options)
+    if not args and not data_arguments:
         # numbers in place of cases, as in auc(n=..., auc=...)
         takes_them(question.analysis, (), options)
         return question.analysis(**options)
 
     design = {
-        word: data_words.pop(word) for word in _design.WORDS if word in data_words
+        name: data_arguments.pop(name)
+        for name in _design.ARGUMENTS
+        if name in data_arguments
     }
     data = args[0] if args else None
-    if _needs_no_counting(data, data_words):
-        counts = _add_design(question.name, data, data_words, design)
+    if _needs_no_counting(data, data_arguments):
+        counts = _add_design(question.name, data, data_arguments, design)
         return _ask(question, counts, args[1:], options)
 
-    stated = {word: value for word, value in design.items() if value is not None}
-    return _count_and_ask(question, args, data_words | stated, options)
+    stated = {name: value for name, value in design.items() if value is not None}
+    return _count_and_ask(question, args, data_arguments | stated, options)
 
 
-def _pop_data_words(
+def _pop_data_arguments(
     question: _OpenedAnalysis, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Remove the words about the data from the options, and return them.
+    """Remove the arguments about the data from the options, and return them.
 
     Options that the analysis does not know are errors.
     """
-    data_words = {
-        word: options.pop(word)
-        for word in [*options]
-        if word in _WORDS and word not in question.parameters
+    data_arguments = {
+        name: options.pop(name)
+        for name in [*options]
+        if name in _DATA_ARGUMENTS and name not in question.parameters
     }
     if not question.any_option and not options.keys() <= question.parameters.keys():
-        known_options(options, question.parameters, _WORDS, question.name)
-    return data_words
+        known_options(options, question.parameters, _DATA_ARGUMENTS, question.name)
+    return data_arguments
 
 
-def _needs_no_counting(data: object, data_words: Mapping[str, Any]) -> bool:
+def _needs_no_counting(data: object, data_arguments: Mapping[str, Any]) -> bool:
     """Return whether these are counts or other records, such as the curves of a plot.
 
     A mapping of columns is a frame, which must be counted.
     """
     if isinstance(data, Mapping):
-        keys_are_clusters = data_words.get("cluster") is True
-        return keys_are_clusters or (not data_words and _holds_answers(data))
+        keys_are_clusters = data_arguments.get("cluster") is True
+        return keys_are_clusters or (not data_arguments and _holds_answers(data))
     return type(data).__module__.startswith("trueness.") and not _has_scores(data)
 
 
 def _count_and_ask(
     question: _OpenedAnalysis,
     args: tuple[Any, ...],
-    data_words: dict[str, Any],
+    data_arguments: dict[str, Any],
     options: dict[str, Any],
 ) -> Any:
     """Count data, and return the answer about the counts, or about each group."""
-    counts, rest, remarks, name_of_score = COUNT_ARGUMENTS.load()(
-        question.name, question.takes, args, data_words
+    counts, other_arguments, remarks, name_of_score = COUNT_ARGUMENTS.load()(
+        question.name, question.takes, args, data_arguments
     )
     if name_of_score and "name" in question.parameters:
         options.setdefault("name", name_of_score)
@@ -644,10 +646,10 @@ def _count_and_ask(
         options.setdefault("remarks", remarks)
         remarks = ()
 
-    if data_words.get("by") is None or question.takes == "counts":
-        answer = _ask(question, counts, rest, options)
+    if data_arguments.get("by") is None or question.takes == "counts":
+        answer = _ask(question, counts, other_arguments, options)
     else:
-        answer = _ask_of_groups(question, counts, rest, options)
+        answer = _ask_of_groups(question, counts, other_arguments, options)
 
     return with_remarks(answer, remarks)
 
@@ -655,7 +657,7 @@ def _count_and_ask(
 def _ask_of_groups(
     question: _OpenedAnalysis,
     counts_by_group: Mapping[Any, Any],
-    rest: tuple[Any, ...],
+    other_arguments: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Answers:
     """Return the answers about each group, and about all cases."""
@@ -672,7 +674,10 @@ def _ask_of_groups(
         # where each group has a map of its own, no map is one of all cases
         parts[WHOLE] = reduce(add, counts_by_group.values())
     return Answers(
-        {name: _ask(question, part, rest, options) for name, part in parts.items()}
+        {
+            name: _ask(question, part, other_arguments, options)
+            for name, part in parts.items()
+        }
     )
 
 
@@ -712,21 +717,21 @@ def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
 
 
 def _add_design(
-    name: str, x: object, data_words: dict[str, Any], design: dict[str, Any]
+    name: str, x: object, data_arguments: dict[str, Any], design: dict[str, Any]
 ) -> Any:
     """Return counts with the sampling design of a call."""
-    if data_words.pop("cluster", None) is not None:
+    if data_arguments.pop("cluster", None) is not None:
         # the keys of a mapping are clusters
         x = add_as_clusters(x)
-    if data_words:
-        word = next(iter(data_words))
+    if data_arguments:
+        option = next(iter(data_arguments))
         raise InputError(
-            f"The option {word} is for arrays and frames; {name} received counts, "
+            f"The option {option} is for arrays and frames; {name} received counts, "
             "which already hold labels and scores. Leave it out.",
-            option=word,
+            option=option,
         )
 
-    stated = [word for word, value in design.items() if value is not None]
+    stated = [option for option, value in design.items() if value is not None]
     if not stated:
         return x
     if isinstance(x, Mapping):
@@ -744,19 +749,22 @@ def _add_design(
 
 
 def _ask(
-    question: _OpenedAnalysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
+    question: _OpenedAnalysis,
+    x: object,
+    other_arguments: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> Any:
     """Return the answer about counts, one for each classifier and each group.
 
-    ``rest`` are the positional arguments after the counts.
+    ``other_arguments`` are the positional arguments after the counts.
     """
     # a cross-validation holds folds
     folds = getattr(x, "folds", x)
     if isinstance(folds, Folds):
-        return ANSWER_FOLDS.load()(question.name, folds, rest, options)
+        return ANSWER_FOLDS.load()(question.name, folds, other_arguments, options)
     # scores on a GPU stay there; a protocol takes longer to check than an attribute
     if hasattr(x, "answer_analysis"):
-        return x.answer_analysis(question.analysis, rest, options)
+        return x.answer_analysis(question.analysis, other_arguments, options)
 
     if question.name in CANNOT:
         refuse(x, question.name)
@@ -766,18 +774,21 @@ def _ask(
             x = {name: x[name] for name in x.names}
         if isinstance(x, Mapping):
             return Answers(
-                {name: _ask(question, part, rest, options) for name, part in x.items()}
+                {
+                    name: _ask(question, part, other_arguments, options)
+                    for name, part in x.items()
+                }
             )
         if isinstance(x, Tally) and x.binned:
-            return ANSWER_BINS.load()(question.analysis, (x, *rest), options)
+            return ANSWER_BINS.load()(question.analysis, (x, *other_arguments), options)
 
     _check_type_of_counts(question, x)
 
     try:
-        return question.analysis(x, *rest, **options)
+        return question.analysis(x, *other_arguments, **options)
     except TypeError:
         # a wrong argument gets a clearer sentence
-        takes_them(question.analysis, (x, *rest), options)
+        takes_them(question.analysis, (x, *other_arguments), options)
         raise
 
 

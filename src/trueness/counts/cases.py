@@ -75,7 +75,7 @@ class Cases:
             is: a calibration map of this score, labelled reference cases to which one
             is fitted, or :class:`trueness.ExpectedLabels`.
         """
-        design = self.design.with_words(
+        design = self.design.with_arguments(
             {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
         )
         if design.expects_labels:

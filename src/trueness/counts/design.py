@@ -57,7 +57,7 @@ class Design:
     unlabelled: str | ExpectedLabels | LabelSample = LEFT_OUT
 
     def __post_init__(self) -> None:
-        """Check the words."""
+        """Check the arguments."""
         _options.choice(self.sampling, (COHORT, CASE_CONTROL), "sampling")
         object.__setattr__(self, "unlabelled", _read_unlabelled(self.unlabelled))
         if isinstance(self.prevalence, (tuple, list)):
@@ -89,18 +89,18 @@ class Design:
         return self.sampling == CASE_CONTROL or self.prevalence is not None
 
     @property
-    def words(self) -> dict[str, Any]:
-        """Return the words of the design by their names."""
-        return {word: getattr(self, word) for word in WORDS}
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that state this design, by their names."""
+        return {name: getattr(self, name) for name in ARGUMENTS}
 
-    def with_words(self, words: dict[str, Any]) -> Design:
-        """Return the design with other words; None leaves a word as it is."""
-        stated = {word: value for word, value in words.items() if value is not None}
+    def with_arguments(self, arguments: dict[str, Any]) -> Design:
+        """Return the design with other arguments; None leaves one as it is."""
+        stated = {name: value for name, value in arguments.items() if value is not None}
         return replace(self, **stated)
 
     def __add__(self, other: Design) -> Design:
         """Return the design of two parts of one sample, which must agree."""
-        for name in WORDS:
+        for name in ARGUMENTS:
             own_value = getattr(self, name)
             other_value = getattr(other, name)
             if own_value != other_value:
@@ -158,8 +158,8 @@ def _check_map_alone(design: Design) -> None:
 
 
 PLAIN = Design()
-# the words of a design, without those that are kept in the counts
-WORDS = tuple(field.name for field in fields(Design))
+# the arguments of a design, without those that are kept in the counts
+ARGUMENTS = tuple(field.name for field in fields(Design))
 
 
 _LIKELIHOOD = "Its likelihood assumes independent cases of equal weight."
@@ -213,8 +213,8 @@ _REFUSED = (
      "calibration_gain calibration_verdict reliability", "expected", _CIRCULAR),
     ("watch", "expected", _ONE_BY_ONE),
 )  # fmt: skip
-# from an analysis to the words that it cannot use, and why
+# from an analysis to the design arguments that it cannot use, and why
 CANNOT: dict[str, dict[str, str]] = {}
-for _names, _words, _why in _REFUSED:
+for _names, _arguments, _why in _REFUSED:
     for _name in _names.split():
-        CANNOT.setdefault(_name, {}).update(dict.fromkeys(_words.split(), _why))
+        CANNOT.setdefault(_name, {}).update(dict.fromkeys(_arguments.split(), _why))

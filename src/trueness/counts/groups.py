@@ -99,13 +99,13 @@ def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
     }
 
 
-def design_of_group(words: Mapping[str, Any], group: LabelValue) -> dict[str, Any]:
+def design_of_group(design: Mapping[str, Any], group: LabelValue) -> dict[str, Any]:
     """Return the design arguments of one group, with its own map of labels."""
-    unlabelled = words.get("unlabelled")
+    unlabelled = design.get("unlabelled")
     if unlabelled is None or isinstance(unlabelled, str):
-        return dict(words)
+        return dict(design)
     if isinstance(unlabelled, Mapping) and group in unlabelled:
-        return {**words, "unlabelled": unlabelled[group]}
+        return {**design, "unlabelled": unlabelled[group]}
 
     raise InputError(
         "Each group needs a calibration map of its own, since P(label | score) may "

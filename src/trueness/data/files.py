@@ -26,7 +26,7 @@ from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder, temporary_folder
 from trueness._core.imports import HigherFunction, required
 from trueness._core.progress import progress
-from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.design import ARGUMENTS as DESIGN
 from trueness.data.engines import (
     CONNECTIONS,
     first_lines,

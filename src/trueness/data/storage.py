@@ -30,8 +30,8 @@ from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
 from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, assign_clusters, columns_by_cell
+from trueness.counts.design import ARGUMENTS as DESIGN
 from trueness.counts.design import PLAIN
-from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.expected_labels import ExpectedLabels, LabelSample
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.values import (

@@ -167,7 +167,7 @@ def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
     if isinstance(counts, Attempts):
         return {"attempts": attempts_to_json(counts)}
 
-    design = {} if counts.design == PLAIN else {"design": counts.design.words}
+    design = {} if counts.design == PLAIN else {"design": counts.design.arguments}
     groups = {
         column: {group: {"columns": _columns(t)} for group, t in tallies.items()}
         for column, tallies in declaration.groups.items()

@@ -160,7 +160,7 @@ def _number_clusters(cases: Tally) -> Tally:
     columns = cases.named_columns
     _, numbers = np.unique(columns["cluster"], return_inverse=True)
     numbered = tally_of_columns(columns | {"cluster": numbers}, {})
-    return numbered.with_design(**cases.design.words)
+    return numbered.with_design(**cases.design.arguments)
 
 
 def _refuse_few_cases(all_cases: Tally, rows: _Rows) -> None:
@@ -432,7 +432,7 @@ def _tally_with_cases(bins: Bins, all_cases: Tally) -> Tally:
     occupied = sum(bins.counts[:3]) > 0
     columns = [column[occupied] for column in bins.counts]
     published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)
-    return published.with_design(**all_cases.design.words)
+    return published.with_design(**all_cases.design.arguments)
 
 
 def _publish(all_cases: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:

@@ -78,7 +78,7 @@ def _table(counts: Tally, constants: Mapping[str, Any]) -> Any:
     columns.setdefault("high", columns["score"])
     size = len(columns["score"])
 
-    for word, value in counts.design.words.items():
+    for word, value in counts.design.arguments.items():
         if value and word not in constants:
             columns[word] = np.full(size, value)
     for name, value in constants.items():

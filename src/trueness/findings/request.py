@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
-from trueness.counts.design import WORDS as DESIGN_ARGUMENTS
+from trueness.counts.design import ARGUMENTS as DESIGN_ARGUMENTS
 from trueness.counts.expected_labels import Unlabelled
 from trueness.counts.resampling import Seed
 from trueness.metrics.algebra import Constraint, Metric

@@ -92,7 +92,7 @@ class DevicePanel:
         unlabelled: Unlabelled | None = None,
     ) -> DevicePanel:
         """Return the cases with a sampling design, as of a :class:`trueness.Panel`."""
-        design = self.design.with_words(
+        design = self.design.with_arguments(
             {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
         )
         return replace(self, design=design)

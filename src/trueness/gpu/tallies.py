@@ -99,7 +99,7 @@ class DeviceTally:
         unlabelled: Unlabelled | None = None,
     ) -> DeviceTally:
         """Return the cases with a sampling design, as of a :class:`trueness.Tally`."""
-        design = self.design.with_words(
+        design = self.design.with_arguments(
             {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
         )
         if design.unlabelled != LEFT_OUT:

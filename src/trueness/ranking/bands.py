@@ -22,7 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import TwoAxes
 from trueness._core.solvers import rises_above_zero
-from trueness.counts.answers import of_tally, refuse, words_of
+from trueness.counts.answers import design_parts_of, of_tally, refuse
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.placements import coarser, corners
 from trueness.counts.resampling import Seed
@@ -256,7 +256,7 @@ def _band_method(tally: Tally, method: str | None) -> str:
     """Return the method of a precision-recall band: likelihood for single cases."""
     if method is None:
         # weights, clusters and imputed labels have no binomial likelihood
-        if set(words_of(tally)) & set(SINGLE_CASES):
+        if set(design_parts_of(tally)) & set(SINGLE_CASES):
             return "bootstrap"
         return "likelihood"
 

@@ -31,8 +31,8 @@ from trueness.calibration.proper_scores import (
     log_loss,
 )
 from trueness.calibration.reliability_diagram import reliability
-from trueness.counts.answers import refuse, words_of
-from trueness.counts.design import AT_RANDOM, WORDS
+from trueness.counts.answers import design_parts_of, refuse
+from trueness.counts.design import ARGUMENTS, AT_RANDOM
 from trueness.counts.values import Tally
 from trueness.inference.sample import reweight_to_prevalence
 from trueness.metrics.algebra import Metric
@@ -233,7 +233,7 @@ def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
 
     ends: dict[str, Any] = dict.fromkeys(_CALIBRATION_ERRORS, NOT_KNOWN)
     # no bounds for weighted cases: the edge of a group may divide such a case
-    is_weighted = "weight" in words_of(_at_prevalence_of_use(t))
+    is_weighted = "weight" in design_parts_of(_at_prevalence_of_use(t))
     if not is_weighted:
         ends |= calibration_error_bounds(t, options.get("bins", DEFAULT_BINS))
 
@@ -311,7 +311,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
     _cases.one_classifier(data, "bounds")
-    design = {word: options.pop(word) for word in WORDS if word in options}
+    design = {word: options.pop(word) for word in ARGUMENTS if word in options}
     data = data.with_design(**design)
 
     name = getattr(statistic, "__name__", statistic)

@@ -157,7 +157,7 @@ def exact_threshold(
     constraints = read_constraints(subject_to)
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
-    design = getattr(data, "design", PLAIN).with_words({"prevalence": prevalence})
+    design = getattr(data, "design", PLAIN).with_arguments({"prevalence": prevalence})
 
     rows = open_rows(data, label=label, score=score, positive=positive)
     counts = count_into_bins(rows, at_most)
@@ -177,7 +177,7 @@ def exact_threshold(
 
         counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
-    in_use = counts.tally.with_design(**design.words)
+    in_use = counts.tally.with_design(**design.arguments)
 
     try:
         point = _best_threshold(in_use, maximize, constraints, minimize=minimize)

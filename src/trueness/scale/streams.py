@@ -29,7 +29,7 @@ from trueness._core.data_types import Frame, LabelValue
 from trueness._core.files import alone, as_written
 from trueness._core.records import Record
 from trueness.counts.cases import COUNTS, SQUARES, columns_by_cell
-from trueness.counts.design import PLAIN, WORDS
+from trueness.counts.design import ARGUMENTS, PLAIN
 from trueness.counts.values import Tally
 from trueness.data.engines import label_values
 from trueness.data.files import scan
@@ -213,7 +213,7 @@ class Stream:
         if isinstance(rows, dict):
             return {str(name): t for name, t in rows.items()}
 
-        roles = ("label", "score", "positive", "weight", "cluster", "by", *WORDS)
+        roles = ("label", "score", "positive", "weight", "cluster", "by", *ARGUMENTS)
         counts = tally(rows, **{role: getattr(self, role) for role in roles})
 
         if self.by is None:
