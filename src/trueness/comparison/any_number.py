@@ -88,8 +88,8 @@ def compare(
     Examples
     --------
     >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 9])
-    >>> found = compare(p, lambda t: t.pos[0] / t.n_pos)
-    >>> found.pairs[0].difference.value  # 11/11 - 5/11
+    >>> comparison = compare(p, lambda t: t.pos[0] / t.n_pos)
+    >>> comparison.pairs[0].difference.value  # 11/11 - 5/11
     0.5454545454545454
     """
     level = _options.fraction(level, "level")
@@ -277,8 +277,8 @@ def compare_groups(
     Examples
     --------
     >>> sites = {"A": Tally([2, 1], [1, 9], [8, 2]), "B": Tally([2, 1], [5, 5], [5, 5])}
-    >>> found = compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
-    >>> round(found.pairs[0].difference.value, 12)  # 8/10 - 5/10
+    >>> comparison = compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
+    >>> round(comparison.pairs[0].difference.value, 12)  # 8/10 - 5/10
     0.3
     >>> rates = compare_groups(sites, "flagged_rate", threshold=2, effect="ratio")
     >>> rates.pairs[0].ratio.value  # 9 of 20 and 10 of 20 are flagged

@@ -144,7 +144,7 @@ class Tally(Cases):
             raise InputError(_MAP_NEEDS_SCORES, option="at_most")
 
     def bin(self, at_most: int) -> Tally:
-        """Merge neighbouring rows into at most ``at_most`` bins of equal size.
+        """Return neighbouring rows merged into at most ``at_most`` bins of equal size.
 
         >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
         >>> t.score, t.high, t.neg, t.pos
@@ -224,7 +224,7 @@ class Tally(Cases):
     def map(
         self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
     ) -> Tally:
-        """Replace all scores: ``f`` takes the scores (m,) and gives the new ones (m,).
+        """Return the tally with other scores: ``f`` maps scores (m,) to new ones (m,).
 
         A calibration map is applied in this way. Scores that ``f`` makes equal share a
         row. The bins of a binned tally are kept if ``f`` is monotone.
@@ -419,13 +419,13 @@ class Panel(Cases):
         )
 
     def complete_cases(self, *names: str) -> Panel:
-        """Keep the cases for which all these classifiers (default: all) gave output."""
+        """Return the cases with an output of all these classifiers (default: all)."""
         columns = [self._column(name) for name in names or self.names]
         missing = np.asarray(np.isnan(self.rows[:, columns]).any(axis=1))
         return keep_rows(self, ~missing)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
-        """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
+        """Return votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
 
         One threshold for all, one per name, or a sequence in the order of the names. A
         threshold may be a number, a :class:`trueness.Rule`, or an answer that holds one
@@ -470,7 +470,7 @@ class Panel(Cases):
         return [thresholds[name] for name in self.names]
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
-        """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
+        """Return a tally of combined scores: ``f`` maps rows (m, K) to scores (m,)."""
         score = _options.array_of(f, self.rows, "panel.combine")
         if score.shape != (len(self),):
             raise InputError(
@@ -486,7 +486,9 @@ class Panel(Cases):
         dependence: str | None = None,
         target: str = "process",
     ) -> Any:
-        """Expect the labels from all outputs, without a label or with few of them.
+        """Return the panel with labels expected from all outputs, by a fitted model.
+
+        It needs no label, or few of them.
 
         ``p.expected(trueness.latent_class(p))["A"]`` is a tally with expected labels,
         for AUC, metrics, thresholds and curves. Without labels there is an interval and

@@ -174,8 +174,9 @@ def _as_number(counts: Array) -> Any:
 
 @of_tally
 def thresholds(data: Tally) -> Floats:
-    """All thresholds of a tally: +inf (nothing flagged), then every score. Scores of
-    unlabelled cases only are left out.
+    """All thresholds of a tally: +inf (nothing flagged), then every score.
+
+    Scores of unlabelled cases only are left out.
     """
     return np.concatenate([[np.inf], labelled_or_expected(data).score])
 

@@ -202,8 +202,9 @@ COUNTS: dict[str, Metric] = {metric.name: metric for metric in (
 
 
 def f_beta(beta: float) -> Metric:
-    r"""F-beta: harmonic mean of precision and recall, in which recall counts beta
-    times.
+    r"""F-beta: harmonic mean of precision and recall, with weights 1 and beta squared.
+
+    Recall counts beta times as much as precision.
 
     .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2 FN + FP}
 
@@ -315,8 +316,7 @@ def _prices(
 
 
 def net_benefit(odds: float) -> Metric:
-    r"""Net benefit: true positives per case, minus false positives weighted by
-    ``odds``.
+    r"""Net benefit: true positives per case, less false positives times ``odds``.
 
     .. math:: NB = \frac{TP - o\,FP}{N}, \qquad o = \frac{p_t}{1 - p_t}
 

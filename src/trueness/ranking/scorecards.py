@@ -165,8 +165,8 @@ def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
 
     Examples
     --------
-    >>> found = ks(Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2]))
-    >>> found.ks.value, found.threshold  # all positives, and a third of the negatives
+    >>> answer = ks(Tally([3, 2, 1], pos=[1, 1, 0], neg=[0, 1, 2]))
+    >>> answer.ks.value, answer.threshold  # all positives, and a third of the negatives
     (0.6666666666666667, 2.0)
     """
     _cases.both_classes(data, "ks")

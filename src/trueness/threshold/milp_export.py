@@ -102,9 +102,10 @@ def milp_program(
     minimize: str | Metric | None = None,
     variables_per: str = "score",
 ) -> MilpProgram:
-    r"""0-1 program (integer linear program) for the best threshold. What does
-    ``best_threshold(method="milp")`` pass to its solver? The matrices of Ramazi and
-    Mari Oriyad, eq. (4), or a file in CPLEX LP format by ``.write("x.lp")``.
+    r"""0-1 program (integer linear program) for the best threshold.
+
+    What does ``best_threshold(method="milp")`` pass to its solver? The matrices of
+    Ramazi and Mari Oriyad, eq. (4), or a file in CPLEX LP format by ``.write("x.lp")``.
 
     Parameters
     ----------

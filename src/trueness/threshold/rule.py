@@ -64,8 +64,9 @@ FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
 @final
 @dataclass(frozen=True, repr=False)
 class Rule(Record):
-    """A decision rule: which scores are flagged, deferred or not flagged, in all cases
-    or by group.
+    """A decision rule: which scores are flagged, deferred or not flagged.
+
+    One threshold, or a pair, for all cases or for each group.
 
     Attributes
     ----------
@@ -501,8 +502,8 @@ def at_threshold(
 
     Examples
     --------
-    >>> found = at_threshold([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
-    >>> found["sensitivity"].value, found.metrics["precision"].value
+    >>> answer = at_threshold([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], 0.5)
+    >>> answer["sensitivity"].value, answer.metrics["precision"].value
     (0.5, 0.5)
     >>> t = Tally([3, 2, 1], pos=[8, 3, 1], neg=[1, 3, 9])
     >>> at_threshold(t, Rule(3, lower=2))["accuracy"].value  # 17 of 19 that are decided
