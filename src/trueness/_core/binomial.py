@@ -140,17 +140,19 @@ def exact_end(y: ArrayLike, n: ArrayLike, tail: ArrayLike, *, low: bool) -> Any:
     The one-sided end of Clopper and Pearson (1934): tails of the binomial law are
     incomplete beta functions of the probability.
     """
-    y = np.asarray(y, np.float64)
-    n = np.asarray(n, np.float64)
+    successes = np.asarray(y, np.float64)
+    failures = np.asarray(n, np.float64) - successes
     tail = np.asarray(tail, np.float64)
-    z = n - y
-    # where a count is zero the end is 0 or 1, and one stands for it in the formula
+    # no beta function has a parameter of 0: where a count is 0 the end is 0 or 1, and
+    # a count of 1 stands in the formula
     if low:
-        some_y = np.where(y > 0, y, 1)
-        return np.where(y > 0, special.betaincinv(some_y, z + 1, tail), 0.0)
+        at_least_one = np.where(successes > 0, successes, 1)
+        end = special.betaincinv(at_least_one, failures + 1, tail)
+        return np.where(successes > 0, end, 0.0)
 
-    some_z = np.where(z > 0, z, 1)
-    return np.where(z > 0, special.betaincinv(y + 1, some_z, 1 - tail), 1.0)
+    at_least_one = np.where(failures > 0, failures, 1)
+    end = special.betaincinv(successes + 1, at_least_one, 1 - tail)
+    return np.where(failures > 0, end, 1.0)
 
 
 def divergence(p: Floats | float, q: Floats | float) -> Any:

@@ -274,9 +274,11 @@ def span(name: str, title: str, *values: ArrayLike) -> Axis:
     return Axis(name, title, low, high)
 
 
-def guide(x: Axis, y: Axis, across: ArrayLike, up: ArrayLike, name: str = "") -> Line:
+def guide(
+    x: Axis, y: Axis, x_values: ArrayLike, y_values: ArrayLike, name: str = ""
+) -> Line:
     """Return a line to compare with, from its points."""
-    return Line(name, {x.name: np.asarray(across), y.name: np.asarray(up)})
+    return Line(name, {x.name: np.asarray(x_values), y.name: np.asarray(y_values)})
 
 
 def intervals(
@@ -286,9 +288,9 @@ def intervals(
     *,
     zero: float | None = None,
     keys: tuple[str, str] = ("name", "value"),
-    **more: Array,
+    **other_columns: Array,
 ) -> Intervals:
-    """Put estimates, by name, under one another; ``more`` are columns beside them."""
+    """Return a figure of estimates under one another, with their intervals."""
     return Intervals(
         what,
         label,
@@ -298,7 +300,7 @@ def intervals(
         high=np.array([float(estimate.high) for estimate in estimates.values()]),
         zero=zero,
         keys=keys,
-        more=more,
+        more=other_columns,
     )
 
 
@@ -383,23 +385,24 @@ def _distances_from_chord(x: Floats, y: Floats) -> Floats:
 
     In place, and without checks: a figure asks for thousands of short chords.
     """
-    right = x - x[0]
-    up = y - y[0]
-    dx = float(right[-1])
-    dy = float(up[-1])
-    square = dx * dx + dy * dy
+    # from the start of the chord to each point, and to its end
+    point_x = x - x[0]
+    point_y = y - y[0]
+    chord_x = float(point_x[-1])
+    chord_y = float(point_y[-1])
+    square = chord_x * chord_x + chord_y * chord_y
     if not square > 0:
-        return np.asarray(np.hypot(right, up))
+        return np.asarray(np.hypot(point_x, point_y))
 
     # the place of the nearest point of the chord, from 0 at its start to 1 at its end
-    along = right * dx
-    along += up * dy
+    along = point_x * chord_x
+    along += point_y * chord_y
     along /= square
     np.maximum(along, 0.0, out=along)
     np.minimum(along, 1.0, out=along)
-    right -= along * dx
-    up -= along * dy
-    return np.asarray(np.hypot(right, up))
+    point_x -= along * chord_x
+    point_y -= along * chord_y
+    return np.asarray(np.hypot(point_x, point_y))
 
 
 def largest_distance(x: Floats, y: Floats, kept_points: Array) -> float:
@@ -407,17 +410,20 @@ def largest_distance(x: Floats, y: Floats, kept_points: Array) -> float:
     chord = np.repeat(np.arange(kept_points.size - 1), np.diff(kept_points))
     start = kept_points[chord]
     end = kept_points[chord + 1]
-    dx = x[end] - x[start]
-    dy = y[end] - y[start]
-    right = x[: chord.size] - x[start]
-    up = y[: chord.size] - y[start]
+    # from the start of the chord to its end, and to the point
+    chord_x = x[end] - x[start]
+    chord_y = y[end] - y[start]
+    point_x = x[: chord.size] - x[start]
+    point_y = y[: chord.size] - y[start]
 
     # as in ``_distances_from_chord``, of all chords at once
-    square = dx * dx + dy * dy
+    square = chord_x * chord_x + chord_y * chord_y
     with np.errstate(invalid="ignore", divide="ignore"):
-        along = np.clip((right * dx + up * dy) / square, 0.0, 1.0)
+        along = np.clip((point_x * chord_x + point_y * chord_y) / square, 0.0, 1.0)
+    # a closed loop has a chord without length: its only point is the start
     along = np.where(square > 0, along, 0.0)
-    distance = np.hypot(right - along * dx, up - along * dy)
+
+    distance = np.hypot(point_x - along * chord_x, point_y - along * chord_y)
     largest = float(distance.max(initial=0.0))
     return largest if largest > _ROUNDING else 0.0
 

@@ -123,10 +123,10 @@ def temporary_folder() -> Path:
 
 @cache
 def process_folder() -> Path:
-    """Make the folder of this process, for all that it needs for a while.
+    """Return the folder for the temporary files of this process, which is made once.
 
-    It holds a lock as long as the process lives: what a killed process has left is
-    removed by the next one that needs a folder.
+    A lock in it is held as long as the process lives. A killed process cannot remove
+    its folder, so the next process that needs one does.
     """
     for leftover in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*/{_LOCK}"):
         _if_unlocked(
@@ -134,7 +134,8 @@ def process_folder() -> Path:
         )
 
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
-    # under another name until it is locked: nobody takes it for one that was left
+    # a lock that is not held yet would look like one of a killed process, so the file
+    # gets the name of a lock afterwards
     handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)
     locked(handle)
     os.rename(folder / "new", folder / _LOCK)

@@ -113,18 +113,19 @@ def percent_hint(bound: float, high: float) -> str:
     return f" Write {bound / 100:g} for {bound:g} %." if is_per_cent else ""
 
 
-def percent(share: float) -> str:
-    """Write a proportion; only what is everything is 100 %.
+def percent(proportion: float) -> str:
+    """Return a proportion as per cent; only what is everything is 100 %.
 
     >>> percent(0.0531), percent(0.5), percent(0.8225), percent(0.99999)
     ('5.31 %', '50.0 %', '82.3 %', '99.99 %')
     """
-    per_cent = 100 * share
+    per_cent = 100 * proportion
     if isnan(per_cent):
         return "undefined"
     if per_cent == 0:
         return "0 %"
     if 99.95 <= per_cent < 100:
+        # three digits would round it up to 100
         return f"{floor(100 * per_cent) / 100:.2f} %"
 
     # a tie goes up, as in the script of the page
@@ -263,13 +264,15 @@ def spelt(number: int) -> str:
 
 
 def points(value: float, width: float) -> str:
-    """Write a proportion in hundredths, with the digits that an interval so wide needs.
+    """Return a proportion in hundredths, with the digits that its interval needs.
 
     >>> points(0.7812, 0.12), points(0.7812, 0.02), points(-0.031, 0.1)
     ('78', '78.1', '\u22123')
     """
     places = 0
+    # below a width of four points one decimal, and one more for each tenth of it
     if width < 0.04:
+        # at most six digits, as of a width of 0
         places = min(6, max(1, -floor(log10(max(25 * width, 1e-6)))))
     text = f"{100 * value:.{places}f}"
     negative = text.startswith("-") and float(text) < 0

@@ -308,6 +308,7 @@ def _standardize(
         centre = float(scaled @ cases / total) if centred else 0.0
         deviation = scaled - centre
         scale = float(np.sqrt(cases @ deviation**2 / total))
+        # the mean of equal values is off by its last digit, and so is their deviation
         if scale <= 1e-14 * np.abs(scaled).max(initial=0.0):
             # a constant column is like the intercept: its coefficient stays 0
             scale = np.inf
@@ -351,16 +352,19 @@ class _NewtonResult(NamedTuple):
 
 
 def _newton(problem: _Problem, start: Floats) -> _NewtonResult:
-    """Climb the concave likelihood; halve a step that went too far."""
+    """Return the maximum of the concave log-likelihood, by damped Newton steps."""
     beta = start
     current = _derivatives(problem, beta)
     converged = False
     for _ in range(_MAX_NEWTON_STEPS):
         stop_if_requested()
+        # least squares: where a column repeats others, the information is singular
         step = np.linalg.lstsq(current.information, current.gradient, rcond=1e-13)[0]
         ahead = _derivatives(problem, beta + step)
+        # near the maximum a sum over many cases falls by rounding alone
         rounding = 1e-12 * abs(current.log_likelihood)
         lowest_allowed = current.log_likelihood - rounding
+        # a step that went too far is halved
         while ahead.log_likelihood < lowest_allowed and np.abs(step).max() > 1e-12:
             step = step / 2
             ahead = _derivatives(problem, beta + step)
@@ -371,7 +375,9 @@ def _newton(problem: _Problem, start: Floats) -> _NewtonResult:
             # Newton squares the error: this step left nothing above rounding
             converged = True
             break
-        if np.abs(beta).max() > 1e3:  # a climb without end
+        if np.abs(beta).max() > 1e3:
+            # on columns of variance 1 this is a likelihood that rises for ever, as of
+            # separated classes
             break
 
     return _NewtonResult(beta, current.information, current.log_likelihood, converged)

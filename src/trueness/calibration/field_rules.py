@@ -89,6 +89,7 @@ def check_correlation(values: Floats, size: int) -> None:
     """Stop unless this is a correlation matrix; NaN where a pair is not known."""
     check_shape("correlation", values, (size, size))
     known_values = values[~np.isnan(values)]
+    # a correlation of 1 may be computed as a little more
     if (np.abs(known_values) > 1 + 1e-9).any():
         raise InputError("correlation must lie between -1 and 1.")
     if not np.allclose(values, values.T, equal_nan=True):
@@ -101,5 +102,6 @@ def check_covariance(values: Floats, size: int) -> None:
     if not np.isfinite(values).all() or not np.allclose(values, values.T):
         raise InputError("covariance must be finite and symmetric.")
     smallest = np.linalg.eigvalsh(values)[0]
+    # the eigenvalue 0 of a singular matrix is computed with an error of either sign
     if smallest < -1e-9 * max(1.0, float(np.abs(values).max())):
         raise InputError("covariance must not have negative eigenvalues.")

@@ -544,6 +544,7 @@ def _check_values(map: Map) -> None:
         own_numbers = [
             value for value in vars(map).values() if isinstance(value, np.ndarray)
         ]
+        # probabilities, and scores beyond all of the reference
         usual_and_beyond = [-1e6, 0.0, 0.5, 1.0, 1e6]
         score = np.concatenate([*own_numbers, usual_and_beyond], axis=None)
         mapped_values = map(score[np.isfinite(score)])

@@ -172,13 +172,13 @@ class BinnedResiduals:
         return float(self.weight @ np.sqrt(np.diag(self.covariance)))
 
     def mean_error(self, level: float) -> Estimate:
-        r"""Return the mean absolute residual, less what noise adds (Kumar et al.).
+        r"""Return the mean absolute residual, less what noise adds (Kumar et al. 2019).
 
-        The plain error T has an expectation of at least :math:`E|N(e, s)|`, with the
-        true error e and the mean standard deviation s of the bins (by convexity), so
-        that the upper end solves :math:`E|N(e, s)| = T + t_{1-\alpha/2}\,\mathrm{se}`.
-        The lower end is less what noise adds to residuals of the debiased size; it is 0
-        where the squares could be noise.
+        With the true error e and the mean standard deviation s of the bins, the plain
+        error T has an expectation of at least :math:`E|N(e, s)|` (by convexity). So the
+        upper end solves :math:`E|N(e, s)| = T + t_{1-\alpha/2}\,\mathrm{se}`. From the
+        lower end what noise adds is subtracted as well; it is 0 where all squares of
+        residuals may be noise.
         """
         plain = self.mean_error_plain
         size = np.abs(self.mean)
@@ -189,15 +189,16 @@ class BinnedResiduals:
         if not self.varies:  # Wilson's interval allows for unseen cases
             quantile = NormalDist().inv_cdf((1 + level) / 2)
             low, high = wilson_interval(min(plain, 1.0), self.units, quantile)
-        elif not math.isfinite(standard_error):  # a single case, or cluster
+        elif not math.isfinite(standard_error):
+            # a single case, or cluster, shows no variance
             low, high = 0.0, 1.0
         else:
             degrees_of_freedom = self.error_variance.degrees_of_freedom
-            reach = student_quantile(degrees_of_freedom, level) * standard_error
+            half_width = student_quantile(degrees_of_freedom, level) * standard_error
             low = 0.0
             if self.square_interval(level)[0] > 0:
-                low = max(plain - self._noise_in_error() - reach, 0.0)
-            high = self._largest_error(plain, reach)
+                low = max(plain - self._noise_in_error() - half_width, 0.0)
+            high = self._largest_error(plain, half_width)
 
         return estimate_from_interval(
             value, low, high, level, "folded normal", standard_error
@@ -222,13 +223,13 @@ class BinnedResiduals:
         quantile = student_quantile(self.error_variance.degrees_of_freedom, level)
         return self._largest_error(0.0, (quantile + power_quantile) * standard_error)
 
-    def _largest_error(self, plain: float, reach: float) -> float:
-        """Return the true error whose expected plain error is ``plain + reach``."""
+    def _largest_error(self, plain: float, half_width: float) -> float:
+        """Return the true error whose expected plain error is the upper end of T."""
         deviation = self.mean_deviation
         # power-constrained (Cowan et al. 2011): the error counts as no less than the
         # mean of noise
         by_noise = HALF_NORMAL_MEAN * deviation
-        largest_plain = max(plain, by_noise) + reach
+        largest_plain = max(plain, by_noise) + half_width
         variance = np.array([deviation**2])
 
         def excess(error: float) -> float:

@@ -29,6 +29,8 @@ from trueness.inference.estimates import estimate_from_interval, interval_notes
 from trueness.inference.intervals import WILSON, ProportionSample, proportion_interval
 from trueness.inference.verification import unlabelled_notes
 
+# five points: what a mean absolute error may be where nothing else is asked for. A
+# convention, which the argument ``margin`` replaces
 DEFAULT_MARGIN = 0.05
 # for rare classes, where 0.05 is too wide: the margin as a part of their proportion
 LARGEST_PART_OF_RARER_CLASS = 0.2

@@ -170,7 +170,7 @@ def _largest_standardized_errors(
 def _critical_value(largest_errors: Floats, level: float) -> float:
     """Return the number of standard errors that few random curves exceed.
 
-    It is the order statistic beyond which a p-value is at most half of 1 - level.
+    A curve is outside the band exactly where its p-value is at most (1 - level) / 2.
     """
     n_curves = largest_errors.size
     # an order statistic of n values has rank / (n + 1) of the distribution below it

@@ -311,6 +311,7 @@ def _ranges_where(grid: Floats, is_inside: Array) -> Ranges:
 
 def difference_figure(dominance: Dominance, name: str = "") -> Curves:
     """Return the figure of a difference of two curves, with its band."""
+    # the axis has a length even where both curves are equal
     largest = max(
         0.01, float(abs(dominance.low).max()), float(abs(dominance.high).max())
     )

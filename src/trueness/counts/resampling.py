@@ -67,9 +67,9 @@ class _RowsOfCases:
     @cached_property
     def place(self) -> Array:
         """Return where each row is in that order."""
-        place = np.empty(self.count.size, dtype=np.intp)
-        place[self.order] = np.arange(self.count.size)
-        return place
+        position = np.empty(self.count.size, dtype=np.intp)
+        position[self.order] = np.arange(self.count.size)
+        return position
 
     @cached_property
     def distinct_counts(self) -> tuple[Ints, list[int]]:
@@ -321,6 +321,7 @@ def common_weight(x: Tally | Panel) -> float | None:
     square = np.concatenate(x.squares)
     has_cases = weight > 0
     mean_weight = square[has_cases] / weight[has_cases]
+    # sums of equal weights, and of their squares, are rounded in each row
     if mean_weight.size == 0 or np.ptp(mean_weight) > 1e-12 * mean_weight.max():
         return None
 

@@ -61,6 +61,7 @@ class PartitionSums:
     def window(self) -> tuple[int, int]:
         """Return the first and last rank where the probability is not 0 or 1."""
         steepness = abs(self.beta)
+        # so flat a line leaves all ranks far from 0 and 1, and 1 / beta may overflow
         if steepness * self.n < 1e-3:
             return 1, self.n
 
@@ -126,7 +127,11 @@ class PartitionSums:
         return -sign * self.beta * p * (1 - p)
 
     def _integral(self, start: Any, end: Any, sign: int) -> Any:
-        """Integrate P (or 1 - P) over ranks, accurately for beta near 0 too."""
+        """Return the integral of P, or of 1 - P, over ranks.
+
+        With log-odds that rise from x to x + d it is [log(1 + e^(x + d)) -
+        log(1 + e^x)] / beta.
+        """
         steepness = abs(self.beta) or _SMALLEST_BETA
         log_odds_start = sign * self.logit(start)
         log_odds_end = sign * self.logit(end)
@@ -136,11 +141,13 @@ class PartitionSums:
         rise = np.where(rise == 0, steepness * (end - start), rise)
 
         with np.errstate(over="ignore"):
-            # log(1 + e^(x + d)) - log(1 + e^x) without the difference
-            near = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
+            # without the difference, whose terms are nearly equal for a beta near 0
+            of_small_rise = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
 
-        far = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
-        return np.where(rise < 40, near, far) / steepness
+        # e^40 is beyond the digits of a float: here the difference loses none, while
+        # expm1 would overflow
+        of_large_rise = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
+        return np.where(rise < 40, of_small_rise, of_large_rise) / steepness
 
     @cached_property
     def variances(self) -> tuple[float, float]:

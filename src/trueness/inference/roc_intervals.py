@@ -115,12 +115,14 @@ def _variance_of_design_effect(area: Any, sizes: ClassSizes) -> Any:
 def _kurtosis_of_placements(area: Any) -> Any:
     """Return the kurtosis of placements under the averaged exponential model.
 
-    Errors 1 - V are beta distributed, with l = (1 - A) / A: as Beta(l, 1) in the class
-    with the larger variance, as Beta(1, 1 / l) in the other one.
+    The model is that of Hanley and McNeil (1982), averaged over both classes by
+    Newcombe (2006). Errors 1 - V are beta distributed, with l = (1 - A) / A: as
+    Beta(l, 1) in the class with the larger variance, as Beta(1, 1 / l) in the other.
     """
     # the kurtosis is the same at A and 1 - A; above 1/2 no digits cancel
     upper = np.maximum(area, 1 - area)
     wide_shape = (1 - upper) / upper
+    # no division by zero at an area of 1
     narrow_shape = upper / np.maximum(1 - upper, 1e-300)
 
     # raw moments: E[X^k] = l / (l + k) for Beta(l, 1)

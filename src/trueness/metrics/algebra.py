@@ -342,6 +342,7 @@ def classes_of(metric: Metric) -> tuple[bool, bool]:
     cells *= 24 / cells.sum(axis=1, keepdims=True)
     original, *changed = np.asarray(metric(Confusion(*cells.T)), dtype=np.float64)
 
+    # a cell that does not matter still changes how the others are rounded
     tp, fp, fn, tn = np.abs(np.array(changed) - original) > 1e-12 * abs(original)
     return bool(tp or fn), bool(fp or tn)
 

@@ -405,6 +405,7 @@ def _move_upwards(
             cuts=cuts + factor * move[2:],
         )
         new_log_likelihood = _log_likelihood(moved, neg, pos)
+        # near the maximum it falls by rounding alone
         if new_log_likelihood >= log_likelihood - 1e-12 * abs(log_likelihood):
             break
 
@@ -419,7 +420,10 @@ def _check_bounds(parameters: _BinormalParameters) -> None:
 
 
 def _is_small(move: Floats, parameters: _BinormalParameters) -> bool:
-    """Return whether a step is too small to change alpha and b."""
+    """Return whether a step is too small to change alpha and b.
+
+    A billionth of them is far below their standard errors.
+    """
     small_in_alpha = abs(move[0]) / parameters.alpha < 1e-9
     small_in_b = abs(move[1]) < 1e-9 * (1 + abs(parameters.b))
     return bool(small_in_alpha and small_in_b)

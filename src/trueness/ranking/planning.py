@@ -332,7 +332,7 @@ def _denominators(
     reach = 9 * math.sqrt(n * class_fraction * (1 - class_fraction)) + 9
     fewest = max(0, int(expected - reach))
     largest = min(n, int(expected + reach) + 1)
-    # forty of many sizes are enough for the mean
+    # 41 of many sizes, evenly spaced, are enough for a mean of a smooth function
     number_of_sizes = min(largest - fewest + 1, 41)
     sizes = np.unique(np.linspace(fewest, largest, number_of_sizes).round())
     weights = binomial_pmf(sizes, n, class_fraction)
@@ -525,7 +525,11 @@ class _Question(NamedTuple):
         return (self.null < low) | (self.null > high), (high - low) / 2
 
     def by_normal_approximation(self, n: int) -> Reach:
-        """Return the mean over 999 quantiles of a normal distribution of the value."""
+        """Return the mean over a normal distribution of the value.
+
+        It is a mean over 999 quantiles, of equal steps in probability; those of 0 and 1
+        are infinite.
+        """
         n_pos, n_neg = _split(n, self.prevalence)
         quantiles = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
         variance = np.full(quantiles.size, self.variance(n_pos, n_neg))

@@ -266,7 +266,7 @@ def _cuts_expected_without_labels(
 
 
 def _expected_counts(law: FermiDirac, cases: Ints) -> Confusion:
-    """Add up the chances of the ranks that each cut flags."""
+    """Return the counts that the law of ranks expects at each cut."""
     # the rank of the last case that each cut flags
     ranks = np.concatenate([[0], np.cumsum(cases)])
     n_pos = law.n_pos
@@ -427,8 +427,8 @@ def most_balanced(cuts: Cuts, places: Ints) -> int:
         tp[undominated], fp[undominated]
     )
     # fp = fn where as many are flagged as are positive
-    most_balanced = np.argmin(np.abs(false_positives - false_negatives))
-    return int(places[undominated][most_balanced])
+    imbalance = np.abs(false_positives - false_negatives)
+    return int(places[undominated][np.argmin(imbalance)])
 
 
 def interval_of(score: Floats, place: int) -> Interval:

@@ -238,6 +238,7 @@ class GroupSearch:
 
     def _round_down(self, bound: ArrayLike) -> Floats:
         """Return the largest whole number at a bound, rounding errors allowed for."""
+        # and a billionth of the bound, which holds priced constraints too
         relative = 1e-9 * (1 + np.abs(bound))
         with np.errstate(invalid="ignore"):  # -inf: nothing is allowed there
             return np.asarray(np.floor(np.asarray(bound) + self._rounding + relative))

@@ -181,12 +181,15 @@ def _exact_numerator_and_denominator(
 
 
 def _add_term(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:
-    """Add a weighted term; None if the sum is no quotient of linear forms."""
+    """Return the total with a weighted term; None if it is no quotient any more.
+
+    A sum of two quotients is one of linear forms only if they share the denominator, or
+    if one of them is a constant.
+    """
     if not weight:
         return total
 
     added = Quotient(term.numerator * weight, term.denominator)
-
     if (total.denominator == added.denominator).all():
         return Quotient(total.numerator + added.numerator, total.denominator)
 

@@ -47,20 +47,20 @@ class MaximumTree:
         """
         left_node = first + self.first_leaf
         right_node = np.maximum(first, stop) + self.first_leaf
-        largest = np.full(left_node.size, -np.inf)
+        maximum = np.full(left_node.size, -np.inf)
         while (left_node < right_node).any():
             not_empty = left_node < right_node
             # a block at an odd end is not half of a larger block within the range
             odd_left = np.flatnonzero(not_empty & ((left_node & 1) == 1))
             odd_right = np.flatnonzero(not_empty & ((right_node & 1) == 1))
-            self._raise_to_block(largest, odd_left, left_node)
-            self._raise_to_block(largest, odd_right, right_node - 1)
+            self._raise_to_block(maximum, odd_left, left_node)
+            self._raise_to_block(maximum, odd_right, right_node - 1)
 
             # one level up: the next whole block to the right of the start
             left_node = (left_node + 1) // 2
             right_node = right_node // 2
 
-        return largest
+        return maximum
 
     def _raise_to_block(self, largest: Floats, ranges: Ints, blocks: Ints) -> None:
         """Take the block of each of these ranges into account, in place."""

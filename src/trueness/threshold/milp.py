@@ -249,17 +249,29 @@ def _evaluate_at(form: LinearForm, cuts: Cuts, cut: int) -> Any:
     return evaluate_form(form, int(cuts.units.tp[cut]), int(cuts.units.fp[cut]))
 
 
+def _row_that_forbids(program: Program, cut: int) -> Any:
+    """Return the row: not flag the last score of this cut without the next one."""
+    from scipy.optimize import LinearConstraint
+
+    only_this_cut = np.zeros(program.upper.size)
+    only_this_cut[program.flags[cut - 1 : cut]] = 1.0
+    only_this_cut[program.flags[cut : cut + 1]] = -1.0
+    # the cut that flags nothing has no last score: the next one must be flagged
+    largest = 0.0 if cut else -1.0
+    return LinearConstraint(only_this_cut, -np.inf, largest)
+
+
 def _solve(
     program: Program, cuts: Cuts, form: LinearForm, rows: list[LinearForm]
 ) -> Solution:
-    """Maximise a linear form; exclude cuts that only rounding lets through.
+    """Return the cut that maximises a linear form, with the bound of the solver.
 
     HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
     for allowed. Its answer is checked in whole numbers; a cut that fails is forbidden
     by a row of its own, and the program is solved again. The solver's bound stays a
     proof throughout: rows with a tolerance allow more than the true ones.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.optimize import Bounds, milp
 
     objective = objective_of_program(program, cuts, form)
     program_rows = _program_rows(program, rows)
@@ -278,17 +290,15 @@ def _solve(
             )
         if answer.x is None:
             raise RuntimeError(f"HiGHS found no threshold: {answer.message}")
+
+        # binaries are whole to within a tolerance
         cut = int((answer.x[program.flags] > 0.5).sum())
         if all(_evaluate_at(row, cuts, cut) >= 0 for row in rows):
             break
-        # forbid that the last score of this cut is flagged and the next one is not
-        only_this_cut = np.zeros(program.upper.size)
-        only_this_cut[program.flags[cut - 1 : cut]] = 1.0
-        only_this_cut[program.flags[cut : cut + 1]] = -1.0
-        forbidden = LinearConstraint(only_this_cut, -np.inf, 0.0 if cut else -1.0)
-        program_rows.append(forbidden)
+        program_rows.append(_row_that_forbids(program, cut))
 
     proved = answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound
+    # the program minimises the negative of its scaled objective
     bound = objective.constant - objective.unit * float(proved)
     return Solution(cut, bound / objective.scale, answer)
 

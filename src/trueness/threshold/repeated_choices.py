@@ -152,7 +152,24 @@ class ResamplingUnits:
 
 
 def resampling_units(tally: Tally) -> ResamplingUnits:
-    """Return the units that a bootstrap draws from a tally."""
+    """Return the units that a bootstrap draws: cases of a row, or whole clusters."""
+    clusters = tally.grouped
+    if clusters is not None:
+        from scipy.sparse import csr_array
+
+        shape = (clusters.number, len(tally))
+        negatives, positives, *_ = clusters.counts
+        return ResamplingUnits(
+            numbers=[np.ones(clusters.number, dtype=np.int64)],
+            weights=[],
+            # from a number of each cluster to the counts of the rows
+            cluster_tables=[
+                csr_array((counts, (clusters.code, clusters.row)), shape=shape)
+                for counts in (positives, negatives)
+            ],
+            fixed_classes=tally.design.fixed_classes,
+        )
+
     numbers = []
     weights = []
     for counts, squares in (
@@ -163,22 +180,12 @@ def resampling_units(tally: Tally) -> ResamplingUnits:
         numbers.append(np.where(weight > 0, number, 0))
         weights.append(weight)
 
-    clusters = tally.grouped
-    cluster_tables = []
-    if clusters is not None:
-        from scipy.sparse import csr_array
-
-        # clusters are drawn whole, with all their rows
-        numbers = [np.ones(clusters.number, dtype=np.int64)]
-        shape = (clusters.number, len(tally))
-        negatives = clusters.counts[0]
-        positives = clusters.counts[1]
-        cluster_tables = [
-            csr_array((counts, (clusters.code, clusters.row)), shape=shape)
-            for counts in (positives, negatives)
-        ]
-
-    return ResamplingUnits(numbers, weights, cluster_tables, tally.design.fixed_classes)
+    return ResamplingUnits(
+        numbers=numbers,
+        weights=weights,
+        cluster_tables=[],
+        fixed_classes=tally.design.fixed_classes,
+    )
 
 
 def draw_samples(
