@@ -82,13 +82,17 @@ def _spread(t, combination, rng):
 
 
 def curve_span(bounds, x):
-    """What a curve of straight lines may be at x; jumps hold all between their ends."""
+    """Return the smallest and the largest value of a curve of straight lines at x.
+
+    At a jump it may be anything between the ends.
+    """
     left = np.searchsorted(bounds.x, x - 1e-12, side="left")
     right = np.searchsorted(bounds.x, x + 1e-12, side="right")
     low = bounds.low[left:right]
     high = bounds.high[left:right]
-    if left == right:  # inside a stretch
-        stretch = slice(max(left - 1, 0), right + 1)
-        low = np.interp(x, bounds.x[stretch], bounds.low[stretch])
-        high = np.interp(x, bounds.x[stretch], bounds.high[stretch])
+    if left == right:
+        # between two corners
+        around = slice(max(left - 1, 0), right + 1)
+        low = np.interp(x, bounds.x[around], bounds.low[around])
+        high = np.interp(x, bounds.x[around], bounds.high[around])
     return np.min(low) - 1e-12, np.max(high) + 1e-12

@@ -189,36 +189,46 @@ def test_no_command_of_the_pages_is_cut_by_a_line_break():
     assert [line for line in LINES if line.endswith("\\")] == []
 
 
+def imports_between(rooms):
+    """Return (room, imported room) of every import statement between two rooms."""
+    source = Path(trueness.__file__).parent
+    imports = set()
+    for path in source.glob("*/**/*.py"):
+        room = path.relative_to(source).parts[0]
+        text = path.read_text(encoding="utf-8")
+        names = re.findall(r"^\s*(?:from|import) trueness\.(\w+)", text, re.MULTILINE)
+        names += re.findall(r"^\s*from trueness import (\w+)", text, re.MULTILINE)
+        imports |= {(room, name) for name in names if name in rooms - {room}}
+    return imports
+
+
+def transitive_closure(rooms, arrows):
+    """Return the rooms that can be reached from each room along the arrows."""
+    reached = {room: {room} for room in rooms}
+    for _ in rooms:
+        for room, other in arrows:
+            reached[room] |= reached[other]
+    return reached
+
+
 def test_the_picture_of_the_house_shows_the_imports():
     house = runpy.run_path(str(ROOT / "docs" / "house.py"))
-    drawn = house["svg"]()
+    picture = house["svg"]()
     rooms = {
-        p.name
-        for p in Path(trueness.__file__).parent.iterdir()
-        if (p / "__init__.py").exists()
+        path.name
+        for path in Path(trueness.__file__).parent.iterdir()
+        if (path / "__init__.py").exists()
     }
 
-    assert set(re.findall(r">(\w+)</text>", drawn)) == rooms
+    arrows = set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', picture))
+    imports = imports_between(rooms)
 
-    arrows = set(re.findall(r'data-from="(\w+)" data-to="(\w+)"', drawn))
-    # an independent count: every import between two rooms is a way along the arrows
-    below = {room: {room} for room in rooms}
-    for _ in rooms:
-        for a, b in arrows:
-            below[a] |= below[b]
-    imported = set()
-    for path in Path(trueness.__file__).parent.glob("*/**/*.py"):
-        room = path.relative_to(Path(trueness.__file__).parent).parts[0]
-        text = path.read_text(encoding="utf-8")
-        result = re.findall(r"^\s*(?:from|import) trueness\.(\w+)", text, re.MULTILINE)
-        result += re.findall(r"^\s*from trueness import (\w+)", text, re.MULTILINE)
-        imported |= {(room, other) for other in result if other in rooms - {room}}
-
-    assert arrows <= imported
-
-    for a, b in imported:
-        assert b in below[a]
-        assert a not in below[b], f"a circle: {a} and {b}"
+    assert set(re.findall(r">(\w+)</text>", picture)) == rooms
+    assert arrows <= imports
+    rooms_below = transitive_closure(rooms, arrows)
+    for room, other in imports:
+        assert other in rooms_below[room]
+        assert room not in rooms_below[other], f"a circle: {room} and {other}"
 
 
 def test_the_flows_walk_through_modules_that_are_there():

@@ -41,14 +41,15 @@ def test_the_error_by_chance_by_hand():
     assert f"{error.expected_by_chance:.3g}" in error.notes[0]
 
 
-def test_smooth_error_is_that_of_its_authors():
-    for case in SMOOTH["cases"]:
-        rng = np.random.default_rng(case["seed"])
-        p = np.round(rng.random(case["n"]), 3)
-        labels = (rng.random(case["n"]) < p ** case["power"]).astype(int)
-        tally = trueness.tally(labels, p)
-        ours = trueness.calibration_error(tally).smooth.value
-        assert ours == pytest.approx(case["smooth"], rel=0.02)
+@pytest.mark.parametrize("case", SMOOTH["cases"], ids=lambda case: str(case["seed"]))
+def test_smooth_error_is_that_of_its_authors(case):
+    rng = np.random.default_rng(case["seed"])
+    probability = np.round(rng.random(case["n"]), 3)
+    label = (rng.random(case["n"]) < probability ** case["power"]).astype(int)
+
+    error = trueness.calibration_error(label, probability)
+
+    assert error.smooth.value == pytest.approx(case["smooth"], rel=0.02)
 
 
 def brute_loess(x, y, points, span):

@@ -97,18 +97,17 @@ def test_what_the_map_does_to_the_order_is_said(method, share, order):
 
 
 def test_groups_share_the_map_and_add_up():
-    labels, score = scored()
+    label, score = scored()
     group = np.where(np.arange(400) < 100, "a", "b")
-    parts = trueness.tally(labels, score, by=group)
-    result = calibration_gain(parts, method="platt", rng=1)
-    whole = calibration_gain(trueness.tally(labels, score), method="platt", rng=1)
+    tallies = trueness.tally(label, score, by=group)
 
-    assert set(result) == {"a", "b"}
+    gains = calibration_gain(tallies, method="platt", rng=1)
 
-    n = {g: parts[g].n for g in result}
-    for key in ("before", "in_sample"):
-        mean = sum(n[g] * getattr(result[g], key).value for g in result) / 400
-        assert mean == pytest.approx(getattr(whole, key).value)
+    gain_of_all = calibration_gain(trueness.tally(label, score), method="platt", rng=1)
+    assert set(gains) == {"a", "b"}
+    for loss in ("before", "in_sample"):
+        total = sum(tallies[g].n * getattr(gains[g], loss).value for g in gains)
+        assert total / 400 == pytest.approx(getattr(gain_of_all, loss).value)
 
 
 def test_scores_that_are_no_probabilities_and_other_edges():

@@ -35,16 +35,19 @@ def cox_p_value(y, p):
 
 
 def pearson_p_value(y, p):
-    """Pearson's test, case by case, of ten bins with equal sums of p(1-p)."""
+    """Return Pearson's p-value, case by case, of bins with equal sums of p(1-p)."""
     order = np.argsort(p)
-    y = y[order]
-    p = p[order]
-    variance = p * (1 - p)
+    label = y[order]
+    probability = p[order]
+    variance = probability * (1 - probability)
+
+    # at most ten bins, each with a variance of five at least
     bins = min(10, int(variance.sum() / 5))
     middle = np.cumsum(variance) - variance / 2
     bin_of_case = np.floor(middle * bins / variance.sum()).astype(int)
-    residual = np.bincount(bin_of_case, y - p, bins)
-    return chi2.sf(np.sum(residual**2 / np.bincount(bin_of_case, variance, bins)), bins)
+    residual = np.bincount(bin_of_case, label - probability, bins)
+    variance_of_bin = np.bincount(bin_of_case, variance, bins)
+    return chi2.sf(np.sum(residual**2 / variance_of_bin), bins)
 
 
 @pytest.mark.parametrize("seed", range(6))

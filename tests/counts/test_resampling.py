@@ -282,28 +282,25 @@ def test_a_sample_of_the_same_size_has_rows_of_the_tally(stratified):
 
 def test_a_cluster_that_is_drawn_twice_becomes_two():
     """Cluster k holds one positive at the score k and k + 1 negatives at 9."""
-    scores, labels, clusters = [], [], []
-    for k in range(5):
-        scores += [k] + [9] * (k + 1)
-        labels += [1] + [0] * (k + 1)
-        clusters += [k] * (k + 2)
-    tally = trueness.tally(labels, scores, cluster=clusters)
+    negatives = np.arange(1, 6)
+    cluster = np.repeat(np.arange(5), negatives + 1)
+    is_positive = np.diff(cluster, prepend=-1) > 0
+    score = np.where(is_positive, cluster, 9)
+    tally = trueness.tally(is_positive, score, cluster=cluster)
 
-    drawn_numbers = np.zeros(5)
+    mean_times_drawn = np.zeros(5)
     for seed in range(200):
-        again = resample(tally, seed)
+        redrawn = resample(tally, seed)
 
-        times = np.array([again.pos[again.score == k].sum() for k in range(5)])
-        assert again.clusters.number == times.sum() == 5
-        assert again.n_neg == (np.arange(1, 6) * times).sum()
+        times = np.array([redrawn.pos[redrawn.score == k].sum() for k in range(5)])
+        mean_times_drawn += times / 200
+        neg, pos, *_ = map(redrawn.clusters.per_cluster, redrawn.clusters.counts)
+        assert redrawn.clusters.number == times.sum() == 5
         # each copy is as large as its cluster
-        sizes = again.clusters.per_cluster(again.clusters.counts[0])
-        assert sorted(sizes.tolist()) == np.repeat(np.arange(1, 6), times).tolist()
-        positives = again.clusters.per_cluster(again.clusters.counts[1])
-        assert positives.tolist() == [1] * 5
-        drawn_numbers += times
+        assert sorted(neg.tolist()) == np.repeat(negatives, times).tolist()
+        assert pos.tolist() == [1] * 5
 
-    assert drawn_numbers / 200 == pytest.approx(np.ones(5), abs=0.3)
+    assert mean_times_drawn == pytest.approx(np.ones(5), abs=0.3)
 
 
 def test_a_draw_with_too_many_cases_is_drawn_again(rng):
@@ -325,9 +322,10 @@ def test_cases_are_numbered_row_by_row(count, cells, monkeypatch):
     rows = resampling._RowsOfCases(np.array(count))
     case = np.arange(sum(count))[::-1][:100]
 
-    result = resampling._rows_of_cases(case, rows)
+    row_of_case = resampling._rows_of_cases(case, rows)
 
-    assert result.tolist() == np.repeat(np.arange(len(count)), count)[case].tolist()
+    expected = np.repeat(np.arange(len(count)), count)[case]
+    assert row_of_case.tolist() == expected.tolist()
 
 
 def test_no_case_is_drawn_of_none(rng):

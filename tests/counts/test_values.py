@@ -116,22 +116,19 @@ def test_subtraction_never_goes_below_zero():
         p - 1
 
 
-def test_subtraction_from_bins(rng):
+def test_cases_can_be_taken_out_of_bins(rng):
     score = rng.random(200)
-    a = trueness.tally(rng.integers(0, 2, 200), score)
-    b = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
-    both = (a + b).bin(10)
-    left = both - b  # the cases of b lie in the bins of the sum
+    first = trueness.tally(rng.integers(0, 2, 200), score)
+    second = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
+    binned = (first + second).bin(10)
 
-    assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
+    # the cases of the second lie in the bins of the sum
+    remaining = binned - second
 
-    low, high = trueness.auc(left).bounds
-
-    assert low <= trueness.auc(a).value <= high
-    with pytest.raises(InputError, match="its bins are wider"):
-        both - a.bin(3)
-    with pytest.raises(InputError, match="its bins are wider"):
-        a - a.bin(3)
+    low, high = trueness.auc(remaining).bounds
+    assert remaining.n_neg == first.n_neg
+    assert remaining.n_pos == first.n_pos
+    assert low <= trueness.auc(first).value <= high
 
 
 BINNED = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
@@ -315,16 +312,25 @@ def test_votes_and_combinations(cases):
     )
 
 
+@pytest.mark.parametrize("bins", [10, 200])
+def test_wider_bins_cannot_be_taken_out(rng, bins):
+    tally = trueness.tally(rng.integers(0, 2, 200), rng.random(200))
+
+    with pytest.raises(InputError, match="its bins are wider"):
+        tally.bin(bins) - tally.bin(3)
+
+
 @given(st.data())
 def test_continuous_rows_are_ordered_by_the_first_columns(data):
     n = data.draw(st.integers(1, 40))
     levels = data.draw(st.integers(1, 40))
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     rows = rng.integers(0, levels, (n, 3)) / 7
-    p = Panel(["a", "b", "c"], rows, neg=np.ones(n, int))
-    expected = sorted({tuple(r) for r in rows.tolist()}, reverse=True)
 
-    assert [tuple(r) for r in p.rows.tolist()] == expected
+    panel = Panel(["a", "b", "c"], rows, neg=np.ones(n, int))
+
+    expected = sorted({tuple(row) for row in rows.tolist()}, reverse=True)
+    assert [tuple(row) for row in panel.rows.tolist()] == expected
 
 
 def test_eleven_voters_take_the_general_road():

@@ -50,14 +50,17 @@ def test_a_tally_gives_its_own_numbers():
 
 
 def test_beta_to_twelve_digits():
-    for n, n_pos, auc, beta, logit, rank in REFERENCE:
-        fd = fermi_dirac(n=n, n_pos=n_pos, auc=float.fromhex(auc))
-        case = (n, n_pos, auc)
-        assert fd.beta == pytest.approx(float(beta), rel=1e-12, abs=0), case
-        at = math.log(n_pos / (n - n_pos)) + fd.log_likelihood_ratio(rank)
-        assert at == pytest.approx(float(logit), rel=1e-11, abs=1e-11), case
-
     assert len(REFERENCE) > 400
+
+    for n, n_pos, auc, beta, logit, rank in REFERENCE:
+        case = (n, n_pos, auc)
+
+        distribution = fermi_dirac(n=n, n_pos=n_pos, auc=float.fromhex(auc))
+
+        logit_of_prevalence = math.log(n_pos / (n - n_pos))
+        log_odds = logit_of_prevalence + distribution.log_likelihood_ratio(rank)
+        assert distribution.beta == pytest.approx(float(beta), rel=1e-12, abs=0), case
+        assert log_odds == pytest.approx(float(logit), rel=1e-11, abs=1e-11), case
 
 
 SIZES = st.integers(2, 60).flatmap(
@@ -118,12 +121,14 @@ def test_areas_and_their_moments_by_double_sums(size, auc):
 @given(SIZES, st.floats(0.51, 0.999))
 def test_floor_of_the_threshold_maximises_balanced_accuracy(size, auc):
     n, n_pos = size
-    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    bac = fd.expected("balanced_accuracy", np.arange(n + 1))
-    at = math.floor(fd.rank_threshold + 1e-9)
+    distribution = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
 
-    assert bac[at] == pytest.approx(bac.max(), abs=1e-12)
-    assert fd.expected("mean_balanced_accuracy") == pytest.approx(bac[1:].mean())
+    accuracy = distribution.expected("balanced_accuracy", np.arange(n + 1))
+
+    best_rank = math.floor(distribution.rank_threshold + 1e-9)
+    mean = distribution.expected("mean_balanced_accuracy")
+    assert accuracy[best_rank] == pytest.approx(accuracy.max(), abs=1e-12)
+    assert mean == pytest.approx(accuracy[1:].mean())
 
 
 @pytest.mark.parametrize("auc", [0.0, 0.1, 0.5, 0.8, 1.0])
@@ -170,14 +175,17 @@ def test_the_expected_precision_recall_area_is_a_sum_of_trapezoids(n, n_pos, auc
 @pytest.mark.parametrize("n_pos", [1, 400, 60_000])
 def test_quadrature_agrees_with_the_sums_it_replaces(auc, n_pos):
     n = 120_000
-    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    p = fd.probability(all_ranks(fd))
-    q = 1 - p
-    f1 = (np.cumsum(p) - p / 2) / n_pos
-    f0 = (np.cumsum(q[::-1])[::-1] - q / 2) / (n - n_pos)
+    distribution = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
 
-    assert fd.p110 == pytest.approx(q @ f1**2 / (n - n_pos), rel=1e-11)
-    assert fd.p100 == pytest.approx(p @ f0**2 / n_pos, rel=1e-11)
+    positive = distribution.probability(all_ranks(distribution))
+    negative = 1 - positive
+    # placements: positives above each rank, and negatives below it; ties count half
+    tpr = (np.cumsum(positive) - positive / 2) / n_pos
+    tnr = (np.cumsum(negative[::-1])[::-1] - negative / 2) / (n - n_pos)
+    p110 = negative @ tpr**2 / (n - n_pos)
+    p100 = positive @ tnr**2 / n_pos
+    assert distribution.p110 == pytest.approx(p110, rel=1e-11)
+    assert distribution.p100 == pytest.approx(p100, rel=1e-11)
 
 
 def assert_turned_round(turned, fd, beta, probability):
@@ -218,28 +226,48 @@ def test_a_reversed_score_turns_the_ranks_round(size, auc):
     assert_turned_round(reversed_score, fd, -fd.beta, positive)
 
 
-@given(SIZES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-def test_at_its_threshold_the_chance_is_the_prevalence(size, auc, shifted):
+@given(SIZES, st.floats(0.01, 0.99))
+def test_at_its_threshold_the_chance_is_the_prevalence(size, auc):
     n, n_pos = size
-    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    if 1 <= fd.rank_threshold <= n:
-        at = fd.probability(fd.rank_threshold)
-        assert at == pytest.approx(fd.prevalence, rel=1e-9)
+    distribution = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
 
-    new = fd.at_prevalence(shifted)
+    if 1 <= distribution.rank_threshold <= n:
+        chance = distribution.probability(distribution.rank_threshold)
+        assert chance == pytest.approx(distribution.prevalence, rel=1e-9)
 
-    assert (new.n, new.auc) == (n, auc)
-    assert new.probability(all_ranks(new)).sum() == pytest.approx(n * shifted, rel=1e-6)
+
+@given(SIZES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_a_distribution_at_another_prevalence_keeps_size_and_auc(size, auc, prevalence):
+    n, n_pos = size
+
+    shifted = fermi_dirac(n=n, n_pos=n_pos, auc=auc).at_prevalence(prevalence)
+
+    expected_positives = shifted.probability(all_ranks(shifted)).sum()
+    assert (shifted.n, shifted.auc) == (n, auc)
+    assert expected_positives == pytest.approx(n * prevalence, rel=1e-6)
 
 
 def test_every_start_is_good_enough(rng):
     for _ in range(400):
         n = round(2 * 10 ** (8.7 * rng.random()))
         n_pos = min(n - 1, max(1, round(n ** rng.random())))
-        far = 10 ** (-16 * rng.random())
-        auc = rng.choice([far, 1 - far, 0.5 + far / 2, 0.5 - far / 2, rng.random()])
-        fd = fermi_dirac(n=n, n_pos=n_pos + rng.choice([0, 0.0, -0.3]), auc=auc)
-        total = fd.expected("tpr", n)
+        # next to 0, 1 and 1/2, where the equations are hardest to solve
+        distance = 10 ** (-16 * rng.random())
+        auc = rng.choice(
+            [
+                distance,
+                1 - distance,
+                0.5 + distance / 2,
+                0.5 - distance / 2,
+                rng.random(),
+            ]
+        )
+
+        distribution = fermi_dirac(
+            n=n, n_pos=n_pos + rng.choice([0, 0.0, -0.3]), auc=auc
+        )
+
+        total = distribution.expected("tpr", n)
         assert total == pytest.approx(1, rel=1e-9), (n, n_pos, auc)
 
 

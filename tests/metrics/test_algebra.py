@@ -50,7 +50,7 @@ def test_equal_sums_have_equal_values(metric, equal):
 @pytest.mark.parametrize(
     ("metric", "text", "values"),
     [
-        (-recall / 2 + 1, "1 - 0.5*recall", [1 - 0.3, 1.0]),
+        (-recall / 2 + 1, "-0.5*recall + 1", [1 - 0.3, 1.0]),
         (recall + recall - 1, "2*recall - 1", [0.2, -1.0]),
         (recall - recall, "0", [0, 0]),
     ],

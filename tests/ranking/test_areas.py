@@ -402,43 +402,58 @@ def test_verification_bias_is_taken_off(rng):
     assert "cannot show" in estimate.notes[0]
 
 
-@pytest.mark.parametrize("ask", [trueness.auc, trueness.average_precision])
-def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
-    s = rng.normal(size=400)
-    y = (rng.random(400) < 1 / (1 + np.exp(-s))).astype(float)
-    chosen = trueness.tally(np.where(s > rng.normal(size=400), y, np.nan), s)
+@pytest.mark.parametrize("analysis", [trueness.auc, trueness.average_precision])
+def test_cases_left_out_are_mentioned_where_they_differ(analysis, rng):
+    score = rng.normal(size=400)
+    label = (rng.random(400) < 1 / (1 + np.exp(-score))).astype(float)
+    is_labelled = score > rng.normal(size=400)
+    tally = trueness.tally(np.where(is_labelled, label, np.nan), score)
+
     with pytest.warns(
         trueness.DoubtfulAssumptionWarning, match="scores differ"
-    ) as seen:
-        result = ask(chosen)
+    ) as warned:
+        estimate = analysis(tally)
 
-    assert seen[0].filename == __file__
-    assert "set unlabelled to 'missing at random'" in result.notes[0]
+    assert warned[0].filename == __file__
+    assert "set unlabelled to 'missing at random'" in estimate.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("options", "message"),
+    [
+        ({}, "needs a part of the curve"),
+        ({"fpr": (0.5, 0.1)}, "fpr must rise"),
+        ({"fpr": 0.1}, "fpr must be two numbers"),
+        ({"tpr": (0, 90)}, r"tpr must lie in \[0, 1\]"),
+        ({"fpr": (0.0, 5e-324)}, "at least 1e-09 wide"),
+        (
+            {"fpr": (0.9, 1), "tpr": (0.1, 0.2), "corrected": True},
+            "above the diagonal",
+        ),
+    ],
+)
+def test_wrong_ranges_of_a_partial_auc(options, message):
+    with pytest.raises(InputError, match=message):
+        trueness.partial_auc([1, 0], [2, 1], **options)
+
+
+def test_an_auc_needs_both_classes():
+    with pytest.raises(NotEnoughCases, match="0 positives among 6 labelled"):
+        trueness.auc(Tally([2, 1], neg=[1, 5]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
     [
         ({"method": "delongs"}, r"method must be one of .*Did you mean"),
         ({"level": 95}, r"level must lie in \(0, 1\)"),
         ({"method": "bootstrap", "replicates": 3}, "replicates must be a whole number"),
         ({"weight": [2, 1], "method": "hanley-mcneil"}, "does not take weights"),
-        ({"part": {}}, "needs a part of the curve"),
-        ({"part": {"fpr": (0.5, 0.1)}}, "fpr must rise"),
-        ({"part": {"fpr": 0.1}}, "fpr must be two numbers"),
-        ({"part": {"tpr": (0, 90)}}, r"tpr must lie in \[0, 1\]"),
-        ({"part": {"fpr": (0.0, 5e-324)}}, "at least 1e-09 wide"),
-        ({"part": {"fpr": (0.9, 1), "tpr": (0.1, 0.2), "corrected": True}},
-         "above the diagonal"),
     ],
-)  # fmt: skip
-def test_errors(ask, message):
-    area = trueness.partial_auc if "part" in ask else trueness.auc
-
+)
+def test_wrong_options_of_an_auc(options, message):
     with pytest.raises(InputError, match=message):
-        area([1, 0], [2, 1], **ask.get("part", ask))
-    with pytest.raises(NotEnoughCases, match="0 positives among 6 labelled"):
-        trueness.auc(Tally([2, 1], neg=[1, 5]))
+        trueness.auc([1, 0], [2, 1], **options)
 
 
 def test_average_precision_of_many_blocks_is_that_of_scikit_learn():

@@ -144,19 +144,22 @@ def test_a_paired_difference_is_planned(rng):
     plan = trueness.plan_auc_difference(
         first=0.85, second=0.75, correlation=0.5, power=0.8
     )
+
     shifts = np.sqrt(2) * stats.norm.ppf([0.85, 0.75])
-    labels = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
-    differences, result = [], []
+    label = np.repeat([1, 0], [plan.n_pos, plan.n_neg])
+    differences = []
+    rejections = []
     for _ in range(400):
-        z = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=labels.size)
-        s = z + np.outer(labels, shifts)
-        panel = trueness.panel(labels, {"a": s[:, 0], "b": s[:, 1]})
+        scores = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=label.size)
+        scores += np.outer(label, shifts)
+        panel = trueness.panel(label, {"a": scores[:, 0], "b": scores[:, 1]})
         pair = trueness.compare_auc(panel).pairs[0]
         differences.append(pair.difference.value)
-        result.append(pair.p_value < 0.05)
+        rejections.append(pair.p_value < 0.05)
 
     assert np.std(differences) == pytest.approx(plan.se, rel=0.2)
-    assert np.mean(result) == pytest.approx(plan.power, abs=0.06)  # three errors
+    # three standard errors
+    assert np.mean(rejections) == pytest.approx(plan.power, abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -200,36 +200,52 @@ def _partly_labelled(n=900):
     return np.where(seen, y, np.nan), s
 
 
-def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
-    labels, scores = _partly_labelled()
-    cells = np.zeros(4)  # tp, fp, fn, tn: each score shares its labels out
-    for v in np.unique(scores):
-        at = scores == v
-        share = np.nanmean(labels[at])
-        first = 0 if v >= 0.7 else 2
-        cells[first : first + 2] += at.sum() * np.array([share, 1 - share])
-
+def test_metrics_take_labels_missing_at_random():
+    label, score = _partly_labelled()
     options = {"threshold": 0.7, "unlabelled": "missing at random"}
-    result = trueness.at_threshold(labels, scores, **options)
-    for name, e in result.metrics.items():
-        assert e.value == pytest.approx(float(METRICS[name](Confusion(*cells))))
-        assert e.low < e.value < e.high
 
-    assert trueness.recall(labels, scores, **options).value == result["recall"].value
-    assert (
-        "missing at random" in trueness.specificity(labels, scores, **options).notes[0]
+    recall = trueness.recall(label, score, **options)
+
+    assert recall == trueness.at_threshold(label, score, **options)["recall"]
+    assert "missing at random" in recall.notes[0]
+
+
+def test_the_best_threshold_takes_labels_missing_at_random():
+    label, score = _partly_labelled()
+
+    point = trueness.best_threshold(
+        label, score, maximize="f1", unlabelled="missing at random"
     )
 
-    best = trueness.best_threshold(
-        labels, scores, maximize="f1", unlabelled="missing at random"
-    )
-    tried = [
-        trueness.f1(labels, scores, threshold=v, unlabelled="missing at random").value
-        for v in np.unique(scores)
+    f1_at_each_score = [
+        trueness.f1(
+            label, score, threshold=threshold, unlabelled="missing at random"
+        ).value
+        for threshold in np.unique(score)
     ]
+    assert point.value == pytest.approx(max(f1_at_each_score))
+    assert point.metrics["f1"].value == pytest.approx(point.value)
 
-    assert best.value == pytest.approx(max(tried))
-    assert best.metrics["f1"].value == pytest.approx(best.value)
+
+def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
+    label, score = _partly_labelled()
+
+    answer = trueness.at_threshold(
+        label, score, threshold=0.7, unlabelled="missing at random"
+    )
+
+    # of all cases with a score, as many are positive as of the labelled ones
+    flagged = np.zeros(2)
+    not_flagged = np.zeros(2)
+    for value in np.unique(score):
+        has_score = score == value
+        rate = np.nanmean(label[has_score])
+        cells = flagged if value >= 0.7 else not_flagged
+        cells += has_score.sum() * np.array([rate, 1 - rate])
+    confusion = Confusion(*flagged, *not_flagged)
+    for name, estimate in answer.metrics.items():
+        assert estimate.value == pytest.approx(float(METRICS[name](confusion)))
+        assert estimate.low < estimate.value < estimate.high
 
 
 def test_labels_missing_at_random_at_the_ends_and_refused():

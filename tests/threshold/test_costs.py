@@ -22,25 +22,23 @@ def test_cost_by_hand():
     assert c.recall.tolist() == [0, 3 / 4, 1, 1]
 
 
-def test_cost_is_the_smallest_over_all_cuts():
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        labels, score = cases_with_ties(rng, 40, levels=6)
-        tally = trueness.tally(labels, score)
-        cuts = trueness.sweep(tally)
-        curve = cost_curve(tally)
-        rates = 1 - cuts.tp / tally.n_pos, cuts.fp / tally.n_neg
-        for w, cost, threshold in zip(
-            curve.weight, curve.cost, curve.threshold, strict=True
-        ):
-            assert cost == pytest.approx((w * rates[0] + (1 - w) * rates[1]).min())
-            miss = (score[labels == 1] < threshold).mean()
-            alarm = (score[labels == 0] >= threshold).mean()
-            assert w * miss + (1 - w) * alarm == pytest.approx(cost)
-        assert (curve.cost <= curve.trivial + 1e-12).all()
-        assert (curve.low <= curve.cost).all()
-        assert (curve.high >= curve.cost).all()
-        assert (curve.high - curve.low > 0).all()
+@pytest.mark.parametrize("seed", range(5))
+def test_cost_is_the_smallest_over_all_cuts(seed):
+    label, score = cases_with_ties(np.random.default_rng(seed), 40, levels=6)
+    tally = trueness.tally(label, score)
+
+    curve = cost_curve(tally)
+
+    cuts = trueness.sweep(tally)
+    miss_rate = 1 - cuts.tp / tally.n_pos
+    fpr = cuts.fp / tally.n_neg
+    for weight, cost, threshold in zip(
+        curve.weight, curve.cost, curve.threshold, strict=True
+    ):
+        miss_rate_at = (score[label == 1] < threshold).mean()
+        fpr_at = (score[label == 0] >= threshold).mean()
+        assert cost == pytest.approx((weight * miss_rate + (1 - weight) * fpr).min())
+        assert cost == pytest.approx(weight * miss_rate_at + (1 - weight) * fpr_at)
 
 
 def test_cost_weight_is_a_prevalence_and_two_prices():
@@ -149,23 +147,37 @@ def test_intervals_of_the_cost_curve_cover():
     assert (np.abs(covered / runs - 0.95) < 0.066).all()
 
 
-def test_a_design_is_said_with_the_counts_or_with_the_question():
-    told = HAND.with_design(sampling="case-control", prevalence=0.05)
-    asked = decision_curve(HAND, sampling="case-control", prevalence=0.05)
+@pytest.mark.parametrize("seed", range(5))
+def test_intervals_of_a_cost_curve_hold_the_cost(seed):
+    curve = cost_curve(*cases_with_ties(np.random.default_rng(seed), 40, levels=6))
 
-    assert decision_curve(told) == asked
-    assert asked.standardised_low * 0.05 == pytest.approx(asked.low)
+    assert (curve.cost <= curve.trivial + 1e-12).all()
+    assert (curve.low <= curve.cost).all()
+    assert (curve.cost <= curve.high).all()
+    assert (curve.low < curve.high).all()
 
-    some = Tally(HAND.score, neg=HAND.neg, pos=HAND.pos, unknown=[9, 0, 0, 9])
+
+def test_a_decision_curve_imputes_labels_missing_at_random():
+    tally = Tally(HAND.score, neg=HAND.neg, pos=HAND.pos, unknown=[9, 0, 0, 9])
     options = {"unlabelled": "missing at random"}
-    d = decision_curve(some, threshold=[0.6], **options)
-    metric = trueness.metric("net_benefit(1.5)")
 
-    assert d.net_benefit[0] == pytest.approx(
-        metric(some, threshold=0.6, **options).value
-    )
+    curve = decision_curve(tally, threshold=[0.6], **options)
+
+    # the odds of a threshold probability of 0.6
+    net_benefit = trueness.metric("net_benefit(1.5)")(tally, threshold=0.6, **options)
+    assert curve.net_benefit[0] == pytest.approx(net_benefit.value)
     with pytest.raises(InputError, match="whose label is known"):
-        cost_curve(some, **options)
+        cost_curve(tally, **options)
+
+
+def test_a_design_is_stated_with_the_counts_or_with_the_question():
+    design = {"sampling": "case-control", "prevalence": 0.05}
+
+    of_counts = decision_curve(HAND.with_design(**design))
+    of_question = decision_curve(HAND, **design)
+
+    assert of_counts == of_question
+    assert of_counts.standardised_low * 0.05 == pytest.approx(of_counts.low)
 
 
 def test_interventions_avoided_are_net_benefit_over_acting_always():

@@ -65,23 +65,30 @@ def test_the_written_threshold_flags_the_same_cases(scale, rng):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_two_written_thresholds_too(scale, rng):
-    t = scored(scale, rng)
-    z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.5)")
-    text = sentences.zone_sentences(z)[0]
+def test_a_written_guarantee_is_within_its_range(scale, rng):
+    tally = scored(scale, rng)
+    guarantee = trueness.guaranteed_threshold(tally, "recall >= 0.3", level=0.8)
 
-    assert flagged(t, text)[1] == z.confusion.tp + z.confusion.fp
+    text = answer(tally, subject_to=("recall >= 0.3",), guarantee=0.8)
 
+    low, high = guarantee.score_range
+    threshold, _ = flagged(tally, text)
+    assert low < threshold <= high
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_two_written_thresholds_flag_and_clear_as_counted(scale, rng):
+    tally = scored(scale, rng)
+    zones = trueness.best_thresholds(tally, minimize="cost(fp=1, fn=4, defer=0.5)")
+
+    text = sentences.zone_sentences(zones)[0]
+
+    upper_text = re.search(f"{NUMBER} or more", text)[1]
     lower = float(re.search(f"below {NUMBER}", text)[1])
-    called_negative = (t.neg + t.pos)[t.score < lower].sum()
-
-    assert called_negative == z.confusion.fn + z.confusion.tn
-    assert f"positive at {re.search(f'{NUMBER} or more', text)[1]} or more" in repr(z)
-
-    g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
-    at, _ = flagged(t, answer(t, subject_to=("recall >= 0.3",), guarantee=0.8))
-
-    assert g.score_range[0] < at <= g.score_range[1]
+    called_negative = (tally.neg + tally.pos)[tally.score < lower].sum()
+    assert flagged(tally, text)[1] == zones.confusion.tp + zones.confusion.fp
+    assert called_negative == zones.confusion.fn + zones.confusion.tn
+    assert f"positive at {upper_text} or more" in repr(zones)
 
 
 def test_fewest_digits():

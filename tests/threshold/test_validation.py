@@ -26,41 +26,59 @@ def population(threshold, share, shift, metric):
     return float(trueness.metric(metric)(c))
 
 
-def test_shape_of_the_answer():
-    v = validate_threshold(HAND, "f1", "recall >= 0.6", rng=3, replicates=300)
+@pytest.fixture(scope="module")
+def validation_of_f1():
+    return validate_threshold(HAND, "f1", "recall >= 0.6", rng=3, replicates=300)
+
+
+def test_a_validation_is_about_the_best_threshold(validation_of_f1):
     best = trueness.best_threshold(HAND, "f1", "recall >= 0.6")
 
-    assert v.choice == best
-    assert v.value == best.value
-    assert v.in_bag.shape == v.out_of_bag.shape
-    assert v.threshold.low <= v.threshold.value <= v.threshold.high
-    assert v.optimism == v.value - v.corrected.value
-    assert v.corrected.low <= v.corrected.value <= v.corrected.high
-    assert 0.5 < v.holds["recall >= 0.6"] <= 1
-    assert set(trueness.METRICS) <= set(v.metrics)
-
-    for name, e in v.metrics.items():
-        assert e.low <= e.value <= e.high, name
-        assert e.low < e.high, name
-
-    assert {"thresholds", "corrected", "metrics"} <= v.to_dict().keys()
+    assert validation_of_f1.choice == best
+    assert validation_of_f1.value == best.value
 
 
-def test_each_choice_is_that_of_the_sample_alone():
+def test_parts_of_a_validation(validation_of_f1):
+    validation = validation_of_f1
+
+    assert validation.in_bag.shape == validation.out_of_bag.shape
+    assert validation.optimism == validation.value - validation.corrected.value
+    assert 0.5 < validation.holds["recall >= 0.6"] <= 1
+    assert {"thresholds", "corrected", "metrics"} <= validation.to_dict().keys()
+
+
+def test_intervals_of_a_validation_hold_their_values(validation_of_f1):
+    threshold = validation_of_f1.threshold
+    assert threshold.low <= threshold.value <= threshold.high
+    assert set(trueness.METRICS) <= set(validation_of_f1.metrics)
+
+    corrected = {"corrected": validation_of_f1.corrected}
+    for name, estimate in (corrected | {**validation_of_f1.metrics}).items():
+        assert estimate.low <= estimate.value <= estimate.high, name
+        assert estimate.low < estimate.high, name
+
+
+@pytest.mark.parametrize("sample", ["by hand", "random"])
+def test_each_choice_is_that_of_the_sample_alone(sample):
     """The repeated choice is best_threshold on a tally of the drawn cases."""
-    for t in (HAND, trueness.tally(*binormal(np.random.default_rng(2), 60, 0.3, 1.0))):
-        v = validate_threshold(t, "f1", "recall >= 0.3", rng=8, replicates=40)
-        values, rng = [], np.random.default_rng(8)
-        both = np.concatenate([t.pos, t.neg])
-        for pos, neg in map(lambda x: np.split(x, 2), draw(both, 40, rng)):
-            try:
-                p = trueness.best_threshold(
-                    Tally(t.score, neg, pos), "f1", "recall >= 0.3"
-                )
-            except (trueness.Infeasible, NotEnoughCases):
-                continue
-            values.append(p.value)
-        assert v.in_bag == pytest.approx(values)
+    tally = HAND
+    if sample == "random":
+        tally = trueness.tally(*binormal(np.random.default_rng(2), 60, 0.3, 1.0))
+
+    validation = validate_threshold(tally, "f1", "recall >= 0.3", rng=8, replicates=40)
+
+    values = []
+    counts = np.concatenate([tally.pos, tally.neg])
+    for drawn in draw(counts, 40, np.random.default_rng(8)):
+        pos, neg = np.split(drawn, 2)
+        try:
+            point = trueness.best_threshold(
+                Tally(tally.score, neg, pos), "f1", "recall >= 0.3"
+            )
+        except (trueness.Infeasible, NotEnoughCases):
+            continue
+        values.append(point.value)
+    assert validation.in_bag == pytest.approx(values)
 
 
 def test_ends_of_the_scale_and_costs():
@@ -140,41 +158,41 @@ def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
 
 
 def test_an_estimated_prevalence_widens_the_intervals():
-    sure = validate_threshold(HAND, "f1", prevalence=0.2, rng=1, replicates=50)
-    doubt = trueness.Estimate(0.2, 0.1, 0.35)
-    wide = validate_threshold(HAND, "f1", prevalences=doubt, rng=1, replicates=50)
+    options = {"rng": 1, "replicates": 50}
+    estimated = trueness.Estimate(0.2, 0.1, 0.35)
 
-    assert wide.choice.threshold == sure.choice.threshold
+    of_known = validate_threshold(HAND, "f1", prevalence=0.2, **options)
+    of_estimate = validate_threshold(HAND, "f1", prevalences=estimated, **options)
+    of_range = validate_threshold(HAND, "f1", prevalences=(0.1, 0.35), **options)
 
-    a, b = sure.metrics["precision"], wide.metrics["precision"]
-
-    assert b.high - b.low > 1.5 * (a.high - a.low)
-
-    both = validate_threshold(HAND, "f1", prevalences=(0.1, 0.35), rng=1, replicates=50)
-    c = both.metrics["precision"]
-
-    assert c.low < b.low
-    assert c.high > b.high
+    known, estimate, worst_case = (
+        validation.metrics["precision"]
+        for validation in (of_known, of_estimate, of_range)
+    )
+    assert of_estimate.choice.threshold == of_known.choice.threshold
+    assert estimate.high - estimate.low > 1.5 * (known.high - known.low)
+    assert worst_case.low < estimate.low
+    assert worst_case.high > estimate.high
 
 
 def test_clusters_are_drawn_whole():
     """Copies of a case that belong together are no more than that case."""
-    labels, scores = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
-    one = validate_threshold(labels, scores, maximize="f1", replicates=200)
+    label, score = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
+    case = np.arange(200)
+    copied_label = np.repeat(label, 4)
+    copied_score = np.repeat(score, 4)
     options = {"maximize": "f1", "replicates": 200}
-    alone = validate_threshold(labels, scores, cluster=np.arange(200), **options)
 
-    assert alone.corrected == one.corrected
+    def width(*data, **design):
+        corrected = validate_threshold(*data, **design, **options).corrected
+        return corrected.high - corrected.low
 
-    labels, scores, who = (np.repeat(x, 4) for x in (labels, scores, np.arange(200)))
-    copies = validate_threshold(labels, scores, cluster=who, **options)
-    taken = validate_threshold(labels, scores, **options)
-    wide, same, narrow = (
-        v.corrected.high - v.corrected.low for v in (one, copies, taken)
-    )
+    expected = width(label, score)
+    of_clusters = width(copied_label, copied_score, cluster=np.repeat(case, 4))
+    of_copies = width(copied_label, copied_score)
 
-    assert same == pytest.approx(wide, rel=0.15)
-    assert narrow < 0.7 * wide
+    assert of_clusters == pytest.approx(expected, rel=0.15)
+    assert of_copies < 0.7 * expected
 
 
 def test_case_control_cases_know_no_prevalence():
@@ -199,6 +217,15 @@ def test_repeated_choices_lie_where_new_samples_put_them():
     v = validate_threshold(tally, "youden", rng=rng, replicates=300)
 
     assert fresh / 2 < v.threshold.se < 2 * fresh
+
+
+def test_clusters_of_one_are_validated_as_cases():
+    label, score = binormal(np.random.default_rng(3), 200, 0.4, 1.2)
+    options = {"maximize": "f1", "replicates": 200}
+
+    clustered = validate_threshold(label, score, cluster=np.arange(200), **options)
+
+    assert clustered.corrected == validate_threshold(label, score, **options).corrected
 
 
 @pytest.mark.parametrize("scale", [2.0**1020, 2.0**-1020])

@@ -123,21 +123,33 @@ def test_a_weighted_operating_point_knows_how_few_its_cases_are():
     assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
 
 
-def test_tables_of_zones_and_groups_hold_weights_and_not_whole_cases():
+LIGHT_CASES = trueness.tally(
+    [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
+)
+
+
+def test_a_table_of_zones_holds_weights_and_not_whole_cases():
     """Weights below one were cut off: rows of zeros, and a division by them."""
-    tally = trueness.tally(
-        [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
+    zones = trueness.best_thresholds(
+        LIGHT_CASES, minimize="cost(fp=1, fn=4, defer=0.3)"
     )
-    z = trueness.best_thresholds(tally, minimize="cost(fp=1, fn=4, defer=0.3)")
 
-    assert any("sums of weights" in note for note in z.notes)
-    assert sum(a + b for _, a, b in sentences.zone_rows(z)) == pytest.approx(1.1)
+    total = sum(neg + pos for _, neg, pos in sentences.zone_rows(zones))
 
-    g = trueness.group_thresholds(
-        {"a": tally, "b": tally}, subject_to="recall_min >= 0.7"
+    assert any("sums of weights" in note for note in zones.notes)
+    assert total == pytest.approx(1.1)
+
+
+def test_a_table_of_groups_holds_weights_and_not_whole_cases():
+    cuts = trueness.group_thresholds(
+        {"a": LIGHT_CASES, "b": LIGHT_CASES}, subject_to="recall_min >= 0.7"
     )
-    for name, _, flagged, recall, precision in sentences.group_rows(g):
-        c = g.confusions[name]
-        assert flagged == pytest.approx(float(c.tp + c.fp), abs=0)
-        assert recall == pytest.approx(float(c.tp) / 0.4)
-        assert precision == pytest.approx(float(c.tp) / flagged)
+
+    rows = sentences.group_rows(cuts)
+
+    for name, _, flagged, recall, precision in rows:
+        confusion = cuts.confusions[name]
+        assert flagged == float(confusion.tp + confusion.fp)
+        # the positives of a group weigh 0.4
+        assert recall == pytest.approx(float(confusion.tp) / 0.4)
+        assert precision == pytest.approx(float(confusion.tp) / flagged)
