@@ -305,6 +305,24 @@ def test_a_table_of_counts_is_counted_by_its_counts(tmp_path):
     assert "1,465 cases" in " ".join(map(str, from_frame.sentences))
 
 
+PATTERNS = "A,B,C,n\n" + "".join(
+    f"{k // 4},{k // 2 % 2},{k % 2},{10 + 7 * k}\n" for k in range(8)
+)
+
+
+def test_patterns_of_verdicts_are_counted_by_their_counts(tmp_path):
+    """Each pattern is there once, and says how many cases have it."""
+    path = tmp_path / "patterns.csv"
+    path.write_text(PATTERNS)
+
+    result = run("nogold", path)
+    posterior = trueness.latent_class(pd.read_csv(path))
+
+    assert "276 cases, 3 tests" in result.output
+    assert "Column 'n' says how many cases each row represents" in result.output
+    assert "rows have the same verdicts" in " ".join(posterior.notes)
+
+
 def test_a_covariate_called_n_is_no_count(tmp_path):
     """Single cases have scores of their own, which come with one label each."""
     path = tmp_path / "cases.csv"

@@ -30,7 +30,7 @@ from trueness.app.address import (
     page_text,
 )
 from trueness.app.files import DataFile
-from trueness.cli._columns import choose_columns, unnamed_count_column
+from trueness.cli._columns import choose_columns
 from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, existing_column
 from trueness.cli.judge import (
@@ -145,11 +145,10 @@ def _with_guesses(data: DataChoice) -> DataChoice:
         return replace(data, kind=kind, verdicts=verdicts)
 
     columns = data.columns
-    count = columns.count
-    if not count and not KINDS[kind].has_labels:
-        count = unnamed_count_column(source, replace(columns, weight=None))
-
-    taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
+    taken = {
+        *(columns.label, columns.by, columns.count, columns.cluster),
+        *columns.scores,
+    }
     weight = columns.weight
     if KINDS[kind].has_labels and weight is None:
         weight = _guess_weight(source, taken)
@@ -161,7 +160,7 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     return replace(
         data,
         kind=kind,
-        columns=replace(columns, count=count, weight=weight or NO_COLUMN),
+        columns=replace(columns, weight=weight or NO_COLUMN),
         verdicts=replace(data.verdicts, rule=rule),
     )
 
@@ -205,7 +204,7 @@ def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
         needs_label=data.kind not in ("tests", "alone"),
     )
 
-    if has_labels and not columns.count:
+    if not columns.count:
         others = (chosen.by, chosen.weight, chosen.cluster)
         table = data.file.source.table
         count = count_column(table, chosen.label, chosen.scores, others)

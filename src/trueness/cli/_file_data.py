@@ -273,7 +273,7 @@ def _with_counts(source: Source, request: Request) -> Request:
     taken = (request.by, request.weight, request.cluster)
     count = count_column(source.table, request.label, request.scores, taken)
     if count is not None:
-        for remark in count_remark(count):
+        for remark in count_remark(count, request.label):
             shell.say(remark)
         return replace(request, count=count)
 

@@ -581,7 +581,7 @@ def _find_columns(
         guessed = (f"label {names_of([label])}", *columns.guessed)
         columns = replace(columns, guessed=guessed)
 
-    if keywords.get("count") is None and not may_lack_labels:
+    if keywords.get("count") is None:
         count = count_column(table, columns.label, columns.scores, other_columns)
         columns = replace(columns, count=count)
 

@@ -125,7 +125,7 @@ class FoundColumns:
         """Return remarks on the columns that nobody named."""
         if not self.guessed:
             return ()
-        return (self.sentence, *count_remark(self.count), *self.unused)
+        return (self.sentence, *count_remark(self.count, self.label), *self.unused)
 
     @property
     def sentence(self) -> str:
@@ -876,6 +876,9 @@ def _kind_of_objects(values: Array) -> str:
     return WHOLE if (number == np.floor(number)).all() else REAL
 
 
+_MOST_VERDICTS = 3  # yes, no, and no result
+
+
 def count_column(
     table: DataTable,
     label: str | None,
@@ -885,7 +888,8 @@ def count_column(
     """Return the column that says how many cases each row of a table of counts has.
 
     Such a table has a column with the name of a count. No two of its rows agree in
-    label and scores, and at least half of the scores come with both labels.
+    label and scores, and at least half of the scores come with both labels. Without
+    labels its rows are patterns of verdicts, each of which is there once.
     """
     used_columns = {label, *scores, *used_columns}
     counts = [
@@ -895,8 +899,10 @@ def count_column(
         and column.lower() in COUNT_NAMES
         and table.kinds[column] == WHOLE
     ]
-    if len(counts) != 1 or label is None or not scores:
+    if len(counts) != 1 or not scores:
         return None
+    if label is None:
+        return counts[0] if _are_patterns_of_verdicts(table, scores) else None
 
     rows, different_cases = table.different_rows((label, *scores))
     _, different_scores = table.different_rows(scores)
@@ -907,11 +913,20 @@ def count_column(
     return counts[0] if is_table_of_counts else None
 
 
-def count_remark(count: str | None) -> tuple[str, ...]:
+def _are_patterns_of_verdicts(table: DataTable, votes: Sequence[str]) -> bool:
+    """Return whether each row is another pattern of the verdicts of several tests."""
+    rows, different_patterns = table.different_rows(votes)
+    _, number_of_values = table.value_counts(votes)
+    are_verdicts = max(number_of_values.values()) <= _MOST_VERDICTS
+    return len(votes) > 1 and are_verdicts and rows == different_patterns
+
+
+def count_remark(count: str | None, label: str | None) -> tuple[str, ...]:
     """Return a remark on the column of numbers of cases, if there is one."""
     if count is None:
         return ()
+    same = "verdicts" if label is None else "label and scores"
     return (
         f"Column {names_of([count])} says how many cases each row represents: no two "
-        "rows have the same label and scores.",
+        f"rows have the same {same}.",
     )

@@ -174,7 +174,7 @@ def find_leaves(table: DataTable) -> LeafRoles | None:
 
     count = count_column(table, label, [node], ())
     using = f"Using label {names_of([label])} and node {names_of([node])}: by name."
-    return LeafRoles(node, label, count, (using, *count_remark(count)))
+    return LeafRoles(node, label, count, (using, *count_remark(count, label)))
 
 
 def find_winners(
