@@ -362,27 +362,42 @@ def _models(subject: Subject) -> list[Model]:
     if not best.feasible:
         _say_what_is_infeasible(best, request)
 
-    return [replace(best, point=_advised_point(subject, best)), *models[1:]]
+    if request.at is not None or not request.constraints:
+        return models
+
+    # the best one raises the error that says why it cannot keep them
+    advised = [replace(best, point=_advised_point(subject, best))]
+    return advised + [_with_advised_point(subject, model) for model in models[1:]]
 
 
-def _advised_point(subject: Subject, best: Model) -> OperatingPoint:
-    """Return the threshold that is advised: with constraints, one to keep them.
+def _with_advised_point(subject: Subject, model: Model) -> Model:
+    """Give a classifier its advised threshold; say so where there is none."""
+    if not model.feasible:
+        return model
+
+    try:
+        return replace(model, point=_advised_point(subject, model))
+    except Infeasible:
+        without_constraints = replace(subject.request.single_goal, subject_to=())
+        point = best_for(model.tally, without_constraints)
+        return replace(model, point=point, feasible=False)
+
+
+def _advised_point(subject: Subject, model: Model) -> OperatingPoint:
+    """Return the threshold that is to keep the constraints.
 
     They are guaranteed where that was asked for, and otherwise expected to hold on new
     cases.
     """
-    if subject.request.at is not None or not subject.request.constraints:
-        return best.point
-
-    guarantee = subject.guarantee_of(best.key, best.tally)
+    guarantee = subject.guarantee_of(model.key, model.tally)
     if guarantee is not None:
         from trueness.findings.advised_threshold import point_of_guarantee
 
-        return point_of_guarantee(best.tally, guarantee)
+        return point_of_guarantee(model.tally, guarantee)
 
-    validation = subject.validation_of(best.key, best.tally)
+    validation = subject.validation_of(model.key, model.tally)
     if validation is None:
-        return best.point
+        return model.point
 
     point: OperatingPoint = validation.choice
     return point

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -12,7 +13,7 @@ import numpy as np
 from trueness._core.checks.cases import several_classifiers
 from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
-from trueness._core.numbers import MINUS, p_value
+from trueness._core.numbers import MINUS, level_text, p_value
 from trueness._core.records import Estimate
 from trueness.comparison import dominance
 from trueness.comparison.paired import compare_auc
@@ -25,6 +26,7 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
 from trueness.findings.diagnostic_tests import are_tests, which_test_is_better
 from trueness.findings.how_good import cases_note, reversed_notes
+from trueness.findings.memory import Model
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import (
     Figure,
@@ -37,6 +39,7 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.subject import Subject, cut_of
+from trueness.metrics.algebra import Metric
 from trueness.metrics.grammar import text_of
 
 MIN_SHOWN_MARGIN = 0.001  # a difference of recall that can be read
@@ -247,17 +250,35 @@ def _classifier_table(subject: Subject) -> Table:
         rows = [(model.name, model.auc) for model in subject.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
 
-    goal = f"{text_of(subject.request.objective.name)} at its best"
+    objective = subject.request.objective
+    goal = f"{text_of(objective.name)} there"
     caption = "Each classifier, and its own best threshold"
     constraints = " and ".join(map(repr, subject.request.constraints))
     if constraints:
-        caption += f", subject to {constraints}"
+        where = "on new cases"
+        if subject.request.guarantee is not None:
+            where = f"with {level_text(subject.request.guarantee)} confidence"
+        caption += f", subject to {constraints} {where}"
 
-    rows_at_best = [
-        (model.name, model.auc, model.point.value, cut_of(model.point))
+    rows = [
+        (
+            model.name,
+            model.auc,
+            cut_of(model.point),
+            _value_there(model, objective),
+        )
         for model in subject.models
     ]
-    return table(caption, ("classifier", "AUC", goal, "threshold"), rows_at_best)
+    return table(caption, ("classifier", "AUC", "threshold", goal), rows)
+
+
+def _value_there(model: Model, objective: Metric) -> float:
+    """Return the objective at the threshold; a guaranteed one does not bring it."""
+    if not math.isnan(model.point.value):
+        return model.point.value
+
+    prevalence = model.tally.design.prevalence
+    return float(objective(model.point.confusion.at_prevalence(prevalence)))
 
 
 def _curve_notes(
