@@ -244,3 +244,20 @@ def test_a_map_predicts():
     fitted = trueness.calibrate(Y, P)
 
     assert (fitted.predict(P) == fitted(P)).all()
+
+
+def test_what_to_expect_of_a_threshold_is_a_table_of_metrics():
+    answer = trueness.validate_threshold(Y, P)
+    html = answer._repr_html_()
+
+    assert "Flag a case when its score is" in html
+    assert "negative predictive value" in html
+    for dumped in ("OperatingPoint", "balanced_accuracy", "score_range"):
+        assert dumped not in html
+
+
+def test_a_score_has_its_parts_by_their_names():
+    html = trueness.brier(Y, P)._repr_html_()
+
+    assert "miscalibration (MCB)" in html
+    assert "ScoreParts" not in html

@@ -24,7 +24,6 @@ from trueness._core.records import (
     Answer,
     Estimate,
     Record,
-    fields_as_html,
     native_frame,
     table,
 )
@@ -148,9 +147,6 @@ class ProperScore(Answer):
         for note in self.notes:
             lines.append(f"  Note: {note}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return super()._repr_html_() + fields_as_html(self.parts)
 
 
 def _loss_measure(name: str, t: Tally) -> MeasuredValue:

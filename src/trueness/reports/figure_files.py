@@ -82,9 +82,12 @@ class _DrawnPart:
     width: float = WIDTH
 
 
-def figure_svg(figure: TitledFigure) -> str:
-    """Return a figure as the text of an SVG file."""
-    return str(_svg_and_parts(figure)[0])
+def figure_svg(figure: TitledFigure, *, with_readouts: bool = True) -> str:
+    """Return a figure as the text of an SVG file.
+
+    An image has no pointer over it, and needs no room for read-outs.
+    """
+    return str(_svg_and_parts(figure, READOUT_HEIGHT if with_readouts else 0)[0])
 
 
 def figure_html(figure: TitledFigure) -> str:
@@ -134,7 +137,9 @@ def light_style() -> str:
     return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
 
 
-def _svg_and_parts(figure: TitledFigure) -> tuple[Markup, list[_DrawnPart]]:
+def _svg_and_parts(
+    figure: TitledFigure, readout_height: int = READOUT_HEIGHT
+) -> tuple[Markup, list[_DrawnPart]]:
     """Put title, drawings and legends under one another."""
     parts = _parts_of(figure.data, figure)
     width = max(part.width for part in parts)
@@ -145,7 +150,7 @@ def _svg_and_parts(figure: TitledFigure) -> tuple[Markup, list[_DrawnPart]]:
         marks.append(text("heading", RIGHT, y + 12, title_line))
         y += 19
 
-    y += READOUT_HEIGHT
+    y += readout_height
     for part in parts:
         nested_svg = part.svg.replace(
             "<svg ",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from html import escape
 from importlib import resources
@@ -29,16 +29,33 @@ from trueness._core.figures import (
 )
 from trueness._core.imports import HigherFunction
 from trueness._core.imports import required as _required
-from trueness._core.numbers import number_of, p_is, percent
+from trueness._core.numbers import (
+    MINUS,
+    is_estimate,
+    number_of,
+    p_is,
+    p_value,
+    percent,
+)
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
+from trueness.calibration.proper_scores import ProperScore
 from trueness.comparison.results import Comparison
-from trueness.findings.cut_answers import about_point
-from trueness.findings.records import Finding, subject_of
+from trueness.findings.cut_answers import (
+    about_point,
+    matrix_table,
+    metrics_table,
+    rows_of,
+    validation_notes,
+)
+from trueness.findings.records import Finding, Table, subject_of
 from trueness.findings.subject import has_no_labels, tallies_of
+from trueness.metrics.definitions import METRICS, SHOWN
+from trueness.metrics.grammar import text_of
 from trueness.monitoring.verdicts import Check
 from trueness.ranking.figures import curve_figure
 from trueness.ranking.scorecards import DecileTable
 from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.validation import Validation
 
 _required("markupsafe", "report")  # says what to install
 from trueness.reports.figure_files import figure_svg  # noqa: E402
@@ -58,7 +75,14 @@ _CELL_STYLE = (
     "border-bottom:1px solid rgba(128,128,128,.35)"
 )
 # what a table of an answer does not repeat
-_FIELDS_NOT_SHOWN = ("notes", "bounds", "level", "name", "method", "axes")
+_FIELDS_NOT_SHOWN = ("notes", "bounds", "level", "name", "method", "axes", "targets")
+_FIELDS_OF_ESTIMATE = ("value", "low", "high", "se")  # its sentence has them
+_PARTS_OF_SCORE = {
+    "mcb": "miscalibration (MCB)",
+    "dsc": "discrimination (DSC)",
+    "unc": "uncertainty (UNC)",
+    "skill": "skill",
+}
 
 
 def show_in_notebook(answer: object) -> str:
@@ -202,6 +226,9 @@ def _sentences(answer: Any) -> list[str]:
         return []
     if isinstance(answer, OperatingPoint):
         return [str(note) for note in about_point(answer)]
+    if _is_of_one_threshold(answer):
+        notes = (*about_point(answer.choice)[:1], *validation_notes(answer))
+        return [str(note) for note in notes]
 
     say = SENTENCES.get(type(answer).__name__)
     if say is not None:
@@ -215,14 +242,24 @@ def _sentences(answer: Any) -> list[str]:
         value = getattr(answer, field.name)
         if isinstance(value, Estimate):
             return [_first_line(value)]
-    docstring = (type(answer).__doc__ or "").strip()
+    docstring = (type(answer).__doc__ or "").strip().replace("``", "")
     return docstring.splitlines()[:1]
 
 
-def _table(answer: object) -> str:
+def _is_of_one_threshold(answer: object) -> bool:
+    """Return whether an answer is what to expect of one threshold on new cases."""
+    return isinstance(answer, Validation) and isinstance(answer.choice, OperatingPoint)
+
+
+def _table(answer: Any) -> str:
     """Write the numbers of an answer under one another."""
     if isinstance(answer, Estimate):
         return ""
+    if isinstance(answer, OperatingPoint):
+        return _tables([matrix_table(answer.confusion)])
+    if _is_of_one_threshold(answer):
+        return _tables([metrics_table(answer.metrics, answer.choice.confusion)])
+
     rows = list(_rows(answer))[:MAX_TABLE_ROWS]
     return _html_table(("", "estimate"), rows) if rows else ""
 
@@ -243,6 +280,12 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     rows = []
     for field in fields(answer):
         rows += _rows_of_field(answer, field.name)
+
+    if isinstance(answer, ProperScore):
+        rows += [
+            (title, brief(getattr(answer, name)))
+            for name, title in _PARTS_OF_SCORE.items()
+        ]
 
     return rows
 
@@ -270,18 +313,39 @@ def _rows_of_field(answer: object, name: str) -> list[tuple[str, str]]:
     """Write one field of an answer; a mapping or several parts take several rows."""
     value = getattr(answer, name)
     is_hidden = name.startswith("_") or name in _FIELDS_NOT_SHOWN
+    if is_estimate(answer) or hasattr(answer, "predict"):
+        # the range of a map says as little as an estimate that is written above
+        is_hidden = is_hidden or name in _FIELDS_OF_ESTIMATE
     if is_hidden or _is_not_shown(value):
         return []
 
     if isinstance(value, Mapping):
-        return [(str(key), _first_line(part)) for key, part in value.items()]
+        return [(_title(key), _unnamed(part)) for key, part in value.items()]
+    if isinstance(value, Record) and not isinstance(value, Estimate):
+        sentence = getattr(value, "sentence", "") or _in_one_line(value)
+        return [(_title(name), sentence)]
+    if name == "p_value":
+        return [("p-value", p_value(value))]
 
     holds_records = isinstance(value, tuple) and any(
         isinstance(part, Record) for part in value
     )
     if holds_records:
         return [(_part_name(part), _first_line(part)) for part in value]
-    return [(name.replace("_", " "), _in_one_line(value))]
+    return [(_title(name), _unnamed(value))]
+
+
+def _title(key: object) -> str:
+    """Return the name of a row: that of a metric in words."""
+    name = str(key)
+    return text_of(name) if name in METRICS else name.replace("_", " ")
+
+
+def _unnamed(value: object) -> str:
+    """Write a value in one line, without the name that its row has."""
+    if isinstance(value, Estimate):
+        value = replace(value, name="")
+    return _in_one_line(value)
 
 
 def _in_one_line(value: object) -> str:
@@ -312,7 +376,7 @@ def _first_line(value: object) -> str:
 def _part_name(value: object) -> str:
     """Name a part of an answer: a pair by both, others by their own name."""
     if hasattr(value, "first") and hasattr(value, "second"):
-        return f"{value.first} - {value.second}"
+        return f"{value.first} {MINUS} {value.second}"
     return str(getattr(value, "name", ""))
 
 
@@ -352,6 +416,10 @@ def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
             yield _part_name(pair), pair.difference
         return
 
+    if _is_of_one_threshold(answer):
+        yield from rows_of({n: answer.metrics[n] for n in SHOWN if n in answer.metrics})
+        return
+
     for field in fields(answer):
         value = getattr(answer, field.name)
         if isinstance(value, Estimate):
@@ -375,10 +443,14 @@ def _estimates_of_parts(parts: tuple[Any, ...]) -> Iterable[tuple[str, Estimate]
 
 def _finding_table(finding: Finding) -> str:
     """Write the tables of a finding that are read at a glance."""
+    return _tables(table for table in finding.tables if table.brief)
+
+
+def _tables(tables: Iterable[Table]) -> str:
+    """Write tables under one another."""
     return "".join(
         _html_table(table.head, [tuple(row) for row in table.texts[:MAX_TABLE_ROWS]])
-        for table in finding.tables
-        if table.brief
+        for table in tables
     )
 
 
@@ -421,7 +493,7 @@ def _page(
 
 def picture(figure: TitledFigure) -> str:
     """Show a figure as an image, in the colours of a light or a dark page."""
-    light = figure_svg(figure)
+    light = figure_svg(figure, with_readouts=False)
     dark = _in_dark_colours(light)
     text = escape(figure.description or figure.title or "Figure")
 
