@@ -585,7 +585,7 @@ def test_long_work_is_stopped_and_begun_again_and_a_second_tab_goes_on(
         slow[0] = False
         again.click()
         settled(page)
-        assert "ranks significantly better" in page.inner_text("#comparison-section")
+        assert "is significantly higher than" in page.inner_text("#comparison-section")
         settled(other)
 
 

@@ -432,4 +432,4 @@ def test_with_a_guarantee_every_face_advises_the_same_threshold(of_faces):
     ).threshold
     assert by_command["threshold"] == threshold
     assert f"gives it {cut_text(threshold, by_command['score_range'])} or" in report
-    assert "With 90 % confidence, recall" in report
+    assert "With 90\N{NO-BREAK SPACE}% confidence, recall" in report

@@ -10,6 +10,7 @@ import trueness
 from trueness._core.figures import intervals
 from trueness.findings.page import page_about
 from trueness.findings.records import Figure
+from trueness.findings.request import Request
 from trueness.findings.what_scores_mean import groups_of_scores
 from trueness.reports import html, render
 from trueness.reports.first_screen import (
@@ -164,9 +165,12 @@ def test_each_roc_curve_has_its_name_and_auc_beside_it(panel):
     drawing, _ = draw(roc)
 
     labels = re.findall(r'class="curve-label ([^"]*)"[^>]*>([^<]*)<', drawing)
-    expected = {
-        f"{name} AUC {trueness.auc(panel[name]).value:.3f}" for name in panel.names
-    }
+    expected = set()
+    for name in panel.names:
+        area = trueness.auc(panel[name])
+        interval = f"{area.low:.3f} to {area.high:.3f}"
+        expected.add(f"{name} AUC {area.value:.3f} ({interval})")
+
     assert {text for _, text in labels} == expected
     assert [kind.strip() for kind, _ in labels] == ["chosen", "", ""]
 
@@ -188,7 +192,7 @@ def test_names_of_recall_and_precision_do_not_touch():
 def test_what_a_constraint_requires_is_a_line_on_the_first_screen(panel):
     page = html(panel, subject_to="recall >= 0.9")
 
-    assert "recall must be at least 90 %" in page
+    assert "recall at least 90 %" in page
     assert 'class="required" x1="0" x2="100%" y1="10.00%"' in page
 
 
@@ -259,3 +263,93 @@ class TestOfTests:
         assert "The test ct detects 80.0" in opening
         assert 'class="tp">32<small>true positives' in opening
         assert "<caption>Cases</caption>" not in sections
+
+
+def test_bands_of_recall_and_precision_hold_their_curves(panel):
+    model = page_about(panel).slider["models"][0]
+    bands = model["bands"]
+
+    rates = np.interp(bands["flagged_rate"], model["columns"]["flagged_rate"],
+                      model["columns"]["recall"])  # fmt: skip
+    assert (np.array(bands["recall_low"]) <= rates + 0.01).all()
+    assert (rates - 0.01 <= np.array(bands["recall_high"])).all()
+    assert html(panel).count('class="recall-band') == 3
+
+
+def test_weighted_cases_have_no_bands_that_are_too_narrow():
+    rng = np.random.default_rng(2)
+    label = rng.random(200) < 0.4
+    cases = trueness.tally(label, rng.random(200), weight=rng.random(200) + 0.5)
+
+    assert page_about(cases).slider["models"][0]["bands"] == {}
+    assert "pointwise" not in html(cases)
+
+
+def test_the_precision_recall_curve_of_the_chosen_classifier_has_its_area(panel):
+    page = page_about(panel)
+    curve = next(
+        f for f in page.findings[0].figures if f.title == "Precision and recall"
+    )
+
+    drawing, _ = draw(curve)
+
+    labels = re.findall(r'class="curve-label chosen ([^"]*)"[^>]*>([^<]*)<', drawing)
+    areas = {n: trueness.average_precision(panel[n]).value for n in panel.names}
+    assert [kind for kind, _ in labels].count("only") == 1
+    assert {text.split(" (")[0] for _, text in labels} == {
+        f"{name} AP {area:.3f}" for name, area in areas.items()
+    }
+
+
+def test_every_classifier_has_the_threshold_that_is_to_keep_a_constraint():
+    rng = np.random.default_rng(8)
+    label = rng.random(300) < 0.4
+    scores = {
+        "a": rng.normal(size=300) + label,
+        "b": rng.normal(size=300) + 0.8 * label,
+    }
+    cases = trueness.panel(label, scores)
+
+    page = page_about(cases, Request(subject_to=("recall >= 0.8",)))
+
+    for model in page.slider["models"]:
+        validation = trueness.validate_threshold(
+            cases[model["name"]],
+            subject_to=["recall >= 0.8"],
+            constraints_on="new cases",
+        )
+        start = model["columns"]["threshold"][model["start"]]
+        assert start == validation.choice.threshold
+
+
+def test_a_threshold_that_is_sure_of_a_constraint_says_so():
+    # Youden's threshold has a recall far above the bound
+    label = np.repeat([0, 1], 200)
+    score = np.arange(400.0)
+    text = html(trueness.tally(label, score), subject_to=["recall >= 0.5"])
+
+    assert "This threshold keeps recall &gt;= 0.5 with 95\N{NO-BREAK SPACE}%" in text
+    assert "confidence, flag from" not in text
+
+
+def test_five_classifiers_stay_under_300_kilobytes():
+    rng = np.random.default_rng(1)
+    label = rng.random(1500) < 0.2
+    noise = rng.normal(size=1500)
+    scores = {
+        f"model_{k}": 1
+        / (1 + np.exp(2 - k / 3 * label - noise - rng.normal(size=1500)))
+        for k in range(1, 6)
+    }
+
+    page = html(trueness.panel(label, scores))
+
+    assert len(page.encode()) < 300_000
+
+
+def test_negative_numbers_have_a_minus_sign_and_numbers_stay_in_one_line(panel):
+    page = html(panel)
+
+    assert re.search(r"\N{MINUS SIGN}0\.\d+ to", page)
+    assert not re.search(r"<td>[^<]*-0\.", page)
+    assert not re.search(r"<(p|dd)[^>]*>[^<]*\d %", page)

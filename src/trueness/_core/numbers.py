@@ -10,8 +10,19 @@ from statistics import median_low
 from typing import Any
 
 MINUS = "\N{MINUS SIGN}"
+
 _SHORT = re.compile(r"0\.\d\d?")
 _THREE_PLACES = re.compile(r"-?0\.\d{3,}")
+
+
+def with_minus(numbers: str) -> str:
+    """Write the sign of negative numbers as printers do.
+
+    >>> with_minus("-0.1 (-1e-05 to 2)")
+    '−0.1 (−1e-05 to 2)'
+    """
+    signed = f" {numbers}".replace(" -", f" {MINUS}").replace("(-", f"({MINUS}")
+    return signed.removeprefix(" ")
 
 
 def written(value: object, places: int | None = None) -> str:

@@ -229,10 +229,7 @@ def _measure_each(
     """Measure each score, the best one first; classes stay in their order."""
     measures_by_score: dict[str, ScoreMeasures] = {}
     for name in steps(tallies, "Measuring", len(tallies)):
-        measures_by_score[name] = subject.memory.measures.get_or_compute(
-            ScoreAtLevel(name, subject.request.level),
-            partial(measures, subject, name, tallies[name]),
-        )
+        measures_by_score[name] = measures_of(subject, name, tallies[name])
 
     if subject.request.classes:
         return measures_by_score
@@ -431,6 +428,14 @@ def _measures_shown(
 def _are_readings(subject: subjects.Subject, names: Iterable[str]) -> bool:
     """Return whether all scores are ordinal readings: whole numbers, as 1 to 5."""
     return all(holds_readings(subject.tallies_by_key[name]) for name in names)
+
+
+def measures_of(subject: subjects.Subject, name: str, tally: Tally) -> ScoreMeasures:
+    """Return the numbers of one score, which are worked out once."""
+    return subject.memory.measures.get_or_compute(
+        ScoreAtLevel(name, subject.request.level),
+        partial(measures, subject, name, tally),
+    )
 
 
 def measures(subject: subjects.Subject, name: str, tally: Tally) -> ScoreMeasures:

@@ -110,7 +110,11 @@ class _Writer(Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         """Return a value in one of our forms, or in one of Python's."""
         form = FORMS.get(format_spec)
-        return form(value) if form else format(value, format_spec)
+        text = form(value) if form else format(value, format_spec)
+        is_printed = self._face in (REPORT, PAGE) and isinstance(
+            value, (float, Estimate)
+        )
+        return numbers.with_minus(text) if is_printed else text
 
 
 def _with_interval(estimate: Estimate) -> str:

@@ -171,7 +171,7 @@ class Figure:
     are the cells of a confusion matrix at the threshold, in words; ``histogram`` is
     drawn under curves, on their axis; the scores of ``logit`` are drawn on that scale.
     ``groups`` are points with intervals, those of each classifier by its name.
-    ``labels`` are the area under each curve, to be written beside it.
+    ``labels`` name the area under each curve, with its interval, beside the curve.
     A figure that is ``folded`` is for readers who want to know more.
     """
 

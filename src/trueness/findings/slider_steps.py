@@ -25,7 +25,7 @@ from trueness.metrics.grammar import is_proportion, text_of
 
 MAX_STEPS = 400
 MIN_STEPS = 20  # of a classifier among very many
-_MAX_STEPS_OF_PAGE = 500  # of all classifiers together: keeps the page small
+_MAX_STEPS_OF_PAGE = 450  # of all classifiers together: keeps the page small
 
 Quantity = tuple[str, str, str]  # a number on the page: name, words, and its kind
 

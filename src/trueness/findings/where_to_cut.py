@@ -8,7 +8,7 @@ and a new metric is on the page at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import wilson
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Bars, Curves
-from trueness._core.numbers import cut_text, number_of, percent
+from trueness._core.numbers import cut_text, number_of, percent, written
 from trueness.counts.values import Tally
 from trueness.findings.advised_threshold import guarantee_for, validate_choice
 from trueness.findings.cut import find_cut
 from trueness.findings.cut_answers import promise_notes, rows_of
+from trueness.findings.how_good import measures_of
 from trueness.findings.memory import CurveDrawing
 from trueness.findings.notes import Note, as_notes, note, note_if
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
@@ -43,6 +45,8 @@ from trueness.findings.subject import (
 )
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import apply_design
+from trueness.metrics.algebra import Constraint
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import text_of
 from trueness.ranking.figures import curve_figure, score_figure
@@ -52,6 +56,8 @@ from trueness.threshold.rule import AtThreshold, confusion
 from trueness.threshold.validation import Validation
 
 PR, PRICE = "Precision and recall", "What a threshold costs"
+PLACES = 3  # of an area that stands beside its curve
+BAND_POINTS = 25  # of the intervals beside what flagging more brings
 CURVE_POINTS = 21  # of curves whose every point has limits of its own
 SCORE_BINS = 40  # of scores
 LEAST_PROBABILITY = 0.001  # at the end of a logit axis
@@ -73,6 +79,7 @@ def slider(subject: Subject) -> dict[str, Any]:
             {
                 "name": steps.name,
                 "auc": f"{model.auc.value:.3f}",
+                "bands": _rate_bands(subject, steps),
                 "start": steps.start,
                 "size": len(steps.threshold),
                 "meets": [
@@ -93,7 +100,28 @@ def slider(subject: Subject) -> dict[str, Any]:
             for c in constraints
         ],
         "prevalence": prevalence_of_rates(subject),
+        "level": subject.request.level,
     }
+
+
+def _rate_bands(subject: Subject, steps: Steps) -> dict[str, list[Any]]:
+    """Return Wilson's intervals of recall and precision, by the proportion flagged.
+
+    Only of single cases: weights and clusters would make them wider.
+    """
+    if not subject.cases.single_cases or steps.prevalence is not None:
+        return {}
+
+    last = steps.threshold.size - 1
+    shown_steps = np.unique(np.linspace(0, last, BAND_POINTS).astype(int))
+    found = steps.tp[shown_steps]
+    flagged = found + steps.fp[shown_steps]
+    level = subject.request.level
+
+    bands = {"flagged_rate": flagged / (steps.n_pos + steps.n_neg)}
+    bands["recall_low"], bands["recall_high"] = wilson(found, steps.n_pos, level)
+    bands["precision_low"], bands["precision_high"] = wilson(found, flagged, level)
+    return {name: np.round(values, 3).tolist() for name, values in bands.items()}
 
 
 def prevalence_of_rates(subject: Subject) -> float:
@@ -222,8 +250,12 @@ def _surer_threshold_note(subject: Subject) -> tuple[Note, ...]:
         return ()
 
     counts = confusion(best.tally, guarantee.threshold)
-    flagged_rate = METRICS["flagged_rate"]
+    if _is_as_safe(request.constraints, best.point.confusion, counts):
+        return (
+            note("sure already", level=request.level, constraint=guarantee.constraint),
+        )
 
+    flagged_rate = METRICS["flagged_rate"]
     return (
         note(
             "surer",
@@ -234,6 +266,31 @@ def _surer_threshold_note(subject: Subject) -> tuple[Note, ...]:
             instead=float(flagged_rate(best.point.confusion)),
         ),
     )
+
+
+# rates that only rise, or only fall, as the threshold falls, in every population
+_MONOTONE_RATES = ("recall", "fnr", "specificity", "fpr", "flagged_rate")
+
+
+def _is_as_safe(
+    constraints: Iterable[Constraint], counts: Confusion, proven: Confusion
+) -> bool:
+    """Return whether what is proven of one threshold holds at another one as well.
+
+    Of two thresholds the one with the higher recall in the sample has the higher recall
+    in the population; so it is with every monotone rate.
+    """
+    for constraint in constraints:
+        if constraint.metric.name not in _MONOTONE_RATES:
+            return False
+
+        here = float(constraint.metric(counts))
+        there = float(constraint.metric(proven))
+        is_safer = here >= there if constraint.upward else here <= there
+        if not is_safer:
+            return False
+
+    return True
 
 
 def _with_dot(subject: Subject, figure_of_curves: Figure, plane: str = "") -> Figure:
@@ -290,13 +347,33 @@ def _roc_and_precision_recall(subject: Subject) -> list[Figure]:
         follow="recall precision",
         folded=costs_stated and not positives_are_rare,
     )
-    areas = {m.name: f"{m.auc.value:.3f}" for m in subject.models}
+    areas = {m.name: f"AUC {written(m.auc, PLACES)}" for m in subject.models}
     pictures = [
         replace(_with_dot(subject, roc, "roc"), labels=areas),
-        _with_dot(subject, precision_recall, "precision_recall"),
+        replace(
+            _with_dot(subject, precision_recall, "precision_recall"),
+            labels=_average_precisions(subject),
+        ),
     ]
 
     return pictures[::-1] if positives_are_rare else pictures
+
+
+def _average_precisions(subject: Subject) -> dict[str, str]:
+    """Return the area under each precision-recall curve, as it is written beside it.
+
+    A first look does not wait for them.
+    """
+    if not subject.request.replicates:
+        return {}
+
+    labels = {}
+    for model in subject.models:
+        area = measures_of(subject, model.key, model.tally)["average_precision"]
+        if area is not None:
+            labels[model.name] = f"AP {written(area, PLACES)}"
+
+    return labels
 
 
 def _curves_with_bands(subject: Subject, kind: str) -> Curves:

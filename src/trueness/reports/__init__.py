@@ -28,13 +28,14 @@ from trueness import __version__
 from trueness._core.checks.errors import InputError
 from trueness._core.files import replacing
 from trueness._core.imports import required as _required
+from trueness._core.numbers import level_text, with_minus
 from trueness._core.records import json_value
 from trueness._core.times import build_day
 from trueness.counts.answers import of_counts
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.findings import subject as subjects
-from trueness.findings.notes import REPORT, say
+from trueness.findings.notes import REPORT, Note, say
 from trueness.findings.page import page_about, with_remarks
 from trueness.findings.records import Page
 from trueness.findings.request import Cost, Goal, Request, as_constraints
@@ -383,7 +384,7 @@ def render(
         policy=policy,
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
-        data=embeddable_json(page.slider),
+        data=embeddable_json(_without_bands(page.slider)),
         date=build_day(),
         evidence=None if evidence is None else embeddable_json(evidence.to_dict()),
         **values_of_slider(page.slider),
@@ -392,10 +393,28 @@ def render(
     return text
 
 
-def _keep_percent_together(text: str) -> str:
-    """Keep a number and its sign of per cent on one line."""
-    no_break = "\N{NO-BREAK SPACE}"
-    return text.replace(" %", no_break + "%")
+def _without_bands(slider: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the script looks up: bands are drawn, and do not move."""
+    if not slider:
+        return {}
+
+    models = [
+        {key: value for key, value in model.items() if key != "bands"}
+        for model in slider["models"]
+    ]
+    return {**slider, "models": models}
+
+
+def _keep_numbers_together(text: str) -> str:
+    """Keep a number on one line with its sign of per cent, or with its ``p =``."""
+    for spaced in (" %", "p = ", "p < "):
+        text = text.replace(spaced, spaced.replace(" ", "\N{NO-BREAK SPACE}"))
+    return text
+
+
+def _say_on_page(noted: Note, face: str) -> str:
+    """Return a sentence as a page shows it."""
+    return _keep_numbers_together(say(noted, face))
 
 
 def values_of_slider(slider: Mapping[str, Any]) -> dict[str, Any]:
@@ -440,9 +459,11 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
         "forest": lanes.draw_forest,
         "icons": first_screen.draw_icons,
         "lane": lanes.draw_lane,
+        "level": level_text,
         "rank": lanes.draw_ranking,
-        "say": partial(say, face=face),
-        "unbroken": _keep_percent_together,
+        "minus": with_minus,
+        "say": partial(_say_on_page, face=face),
+        "unbroken": _keep_numbers_together,
     }
 
     return templates

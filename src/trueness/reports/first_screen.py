@@ -30,18 +30,11 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
         kind = "only gone" if number else "only"
 
         for name in ("recall", "precision"):
-            path = _path_of_curve(flagged, _numbers_or_nan(columns[name]))
-            marks.append(
-                element(
-                    "svg",
-                    None,
-                    element("path", f"{name}-line {kind}", d=path, data_model=number),
-                    width="100%",
-                    height="100%",
-                    viewBox="0 0 1000 1000",
-                    preserveAspectRatio="none",
-                )
-            )
+            band = _band_path(model["bands"], name)
+            line = _path_of_curve(flagged, _numbers_or_nan(columns[name]))
+            for what, path in (("band", band), ("line", line)):
+                if path:
+                    marks.append(_stretched(f"{name}-{what} {kind}", path, number))
 
     marks += _required_lines(slider.get("required", ()))
     marks += _moving_marks(slider["models"][0])
@@ -58,6 +51,31 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
         aria_label=description,
         data_across="flagged_rate",
     )
+
+
+def _stretched(kind: str, path: str, number: int) -> Markup:
+    """Draw a path in thousandths of the plot, whose lines keep their width."""
+    return element(
+        "svg",
+        None,
+        element("path", kind, d=path, data_model=number),
+        width="100%",
+        height="100%",
+        viewBox="0 0 1000 1000",
+        preserveAspectRatio="none",
+    )
+
+
+def _band_path(bands: Mapping[str, Sequence[float]], name: str) -> str:
+    """Write the outline of a band: along its upper end, and back along the lower."""
+    if not bands:
+        return ""
+
+    flagged = bands["flagged_rate"]
+    upper = zip(flagged, bands[f"{name}_high"], strict=True)
+    lower = zip(flagged[::-1], bands[f"{name}_low"][::-1], strict=True)
+    points = [f"{1000 * x:.0f} {1000 - 1000 * y:.0f}" for x, y in (*upper, *lower)]
+    return "M" + "L".join(points) + "Z"
 
 
 def _numbers_or_nan(values: Sequence[float | None]) -> Floats:
@@ -103,6 +121,9 @@ def _flagging_axes() -> Markup:
     return Markup("").join(marks)
 
 
+_HIGH_BOUND = 0.88  # above it a name would lie on the curve of recall
+
+
 def _required_lines(requirements: Sequence[Mapping[str, Any]]) -> list[Markup]:
     """Draw what a constraint requires of recall and of precision, as a broken line."""
     marks = []
@@ -113,18 +134,18 @@ def _required_lines(requirements: Sequence[Mapping[str, Any]]) -> list[Markup]:
 
         place = css_percent(100 * (1 - constraint["bound"]))
         bound = "at least" if constraint["upward"] else "at most"
-        requirement = f"{name} must be {bound} {100 * constraint['bound']:.4g} %"
-        # recall has passed its bound on the right, and precision has fallen below
-        is_recall = name == "recall"
+        requirement = f"{name} {bound} {100 * constraint['bound']:.4g} %"
+        # on the right recall is near 1, and leaves room above all but a high bound
+        below = name == "recall" and constraint["bound"] > _HIGH_BOUND
         marks.append(element("line", "required", x1="0", x2="100%", y1=place, y2=place))
         marks.append(
             element(
                 "text",
-                "tick end",
+                "tick end requirement",
                 requirement,
                 x="100%",
                 y=place,
-                dy="15" if is_recall else "-6",
+                dy="15" if below else "-6",
             )
         )
 

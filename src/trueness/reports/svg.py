@@ -24,6 +24,7 @@ from trueness.reports.svg_bars import draw_bars
 from trueness.reports.svg_intervals import draw_forest
 from trueness.reports.svg_marks import (
     BOTTOM,
+    INVISIBLE_DISTANCE,
     LEFT,
     RIGHT,
     TEXT_LINE_HEIGHT,
@@ -56,6 +57,11 @@ MAX_LARGE_DOTS = 20  # more dots are drawn small
 MAX_CURVE_LABELS = 8  # curves that have their name beside them
 MAX_LABEL_LETTERS = 26
 LABEL_LETTER_WIDTH = 6.4  # width of a letter of these names, in units of the drawing
+MAX_TABLE_ROWS = 25  # of the table of a figure: of many curves each has fewer
+MIN_TABLE_ROWS_OF_CURVE = 3  # both ends of a curve, and its middle
+MAX_FINE_CURVES = 3  # of more curves each is drawn with fewer points
+MAX_LABEL_WIDTH = 0.83  # of the width of a plot; longer ones leave out the interval
+RECALL_OF_LABEL = 0.3  # from which on the label of a falling curve stands
 
 
 def draw(figure: Figure, most_intervals: int = MAX_INTERVALS) -> Drawn:
@@ -98,7 +104,9 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     if figure.legend:
         marks += _legend_inside(axes, figure, data.lines)
     if figure.labels:
-        marks += _labels_of_curves(axes, figure, data)
+        falls = data.y.name == "precision"
+        label = _labels_over_curves if falls else _labels_of_curves
+        marks += label(axes, figure, data)
 
     moving = [*_moving_line(axes, figure), *_moving_point(axes, figure)]
     names = ", ".join(curve.name for curve in data.lines)
@@ -187,9 +195,20 @@ def _band_marks(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
         place = colour_number(figure.order, band.name)
         kind = f"{figure.band} {class_of_model(place)} {class_of_colour(place)}"
         across = band[data.x.name]
-        marks.append(area(axes, across, band["low"], band["high"], kind, str(place)))
+        low_and_high = (band["low"], band["high"])
+        unseen = _unseen(data)
+        marks.append(area(axes, across, *low_and_high, kind, str(place), unseen=unseen))
 
     return marks
+
+
+def _unseen(data: Curves) -> float:
+    """Return how far lines may be off: farther where there are many."""
+    return (
+        INVISIBLE_DISTANCE
+        if len(data.lines) <= MAX_FINE_CURVES
+        else 2.5 * INVISIBLE_DISTANCE
+    )
 
 
 def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
@@ -203,7 +222,8 @@ def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
             kind += " chosen"
 
         model = "" if figure.legend else str(place)
-        marks.append(line(axes, curve[data.x.name], curve[data.y.name], kind, model))
+        points = (curve[data.x.name], curve[data.y.name])
+        marks.append(line(axes, *points, kind, model, unseen=_unseen(data)))
 
     return marks
 
@@ -263,20 +283,7 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
 
     They stand under the diagonal, where no ROC curve of a useful classifier is.
     """
-    labels = figure.labels or {}
-    labelled_curves = [curve for curve in data.lines if curve.name in labels][
-        :MAX_CURVE_LABELS
-    ]
-    texts = [f"AUC {labels[curve.name]}" for curve in labelled_curves]
-    if len(data.lines) > 1:
-        names = distinguishable_names(
-            [curve.name for curve in labelled_curves], MAX_LABEL_LETTERS
-        )
-        texts = [
-            f"{name} AUC {labels[curve.name]}"
-            for name, curve in zip(names, labelled_curves, strict=True)
-        ]
-
+    labelled_curves, texts = _texts_of_labels(axes, figure, data, MAX_CURVE_LABELS)
     longest = max(len(label) for label in texts)
     left = axes.right - 6 - LABEL_LETTER_WIDTH * longest
     lowest = axes.height - BOTTOM - 12
@@ -292,16 +299,60 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
             marks.append(
                 element("line", f"leader {kind}", **leader, data_model=str(model))
             )
-        marks.append(
-            element(
-                "text",
-                f"curve-label {kind}",
-                label,
-                x=left,
-                y=y,
-                data_model=str(model),
-            )
+        marks.append(_curve_label(f"curve-label {kind}", label, left, y, model))
+
+    return marks
+
+
+def _curve_label(kind: str, label: str, x: float, y: float, model: int) -> Markup:
+    return element("text", kind, label, x=x, y=y, data_model=str(model))
+
+
+def _texts_of_labels(
+    axes: Axes, figure: Figure, data: Curves, most: int
+) -> tuple[list[Line], list[str]]:
+    """Return the curves that have a label, and their labels, which leave room."""
+    areas = figure.labels or {}
+    named = [curve for curve in data.lines if curve.name in areas][:most]
+    texts = [areas[curve.name] for curve in named]
+    if len(data.lines) > 1:
+        names = distinguishable_names(
+            [curve.name for curve in named], MAX_LABEL_LETTERS
         )
+        texts = [f"{name} {text}" for name, text in zip(names, texts, strict=True)]
+
+    letters = MAX_LABEL_WIDTH * (axes.right - axes.left) / LABEL_LETTER_WIDTH
+    if max(map(len, texts), default=0) > letters:
+        # the tables have the intervals
+        texts = [text.rpartition(" (")[0] for text in texts]
+
+    return named, texts
+
+
+def _labels_over_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
+    """Write the area of the chosen curve over it, where it falls to the right.
+
+    Where a curve stays near the top, its label stands below, in the corner.
+    """
+    named, texts = _texts_of_labels(axes, figure, data, len(data.lines))
+    bands = {band.name: band for band in data.bands}
+    marks = []
+    for curve, label in zip(named, texts, strict=True):
+        left = axes.right - 6 - LABEL_LETTER_WIDTH * len(label)
+        left = max(min(left, float(axes.px(RECALL_OF_LABEL))), axes.left + 6)
+
+        # above all that lies to the right, the band of the curve included
+        upper = bands.get(curve.name, curve)
+        heights = upper["high" if upper is not curve else data.y.name]
+        is_right = axes.px(upper[data.x.name]) >= left
+        y = float(axes.py(heights[is_right]).min(initial=axes.height)) - 7
+        if y < TOP + 10:
+            left = axes.left + 8
+            y = axes.height - BOTTOM - 10
+
+        model = colour_number(figure.order, curve.name)
+        kind = f"curve-label chosen {class_of_model(model)}"
+        marks.append(_curve_label(kind, label, left, y, model))
 
     return marks
 
@@ -362,10 +413,14 @@ def curve_table(data: Curves, title: str) -> Table:
     if has_thresholds:
         head.insert(1, "threshold")
 
+    rows_of_a_curve = MAX_TABLE_ROWS // max(len(curves), 1)
+    rows_of_a_curve = max(
+        MIN_TABLE_ROWS_OF_CURVE, min(TABLE_ROWS_OF_CURVE, rows_of_a_curve)
+    )
     rows = []
     for curve in curves:
         thresholds = curve.columns.get("cut")
-        for point in _even_places(len(curve[data.x.name])):
+        for point in _even_places(len(curve[data.x.name]), rows_of_a_curve):
             row: list[Any] = [curve.name]
             if thresholds is not None:
                 row.append(_threshold_text(thresholds[point]))
@@ -378,9 +433,9 @@ def curve_table(data: Curves, title: str) -> Table:
     return table(title, head, rows)
 
 
-def _even_places(size: int) -> Ints:
+def _even_places(size: int, number: int) -> Ints:
     """Return the places of the points that a table shows, evenly from end to end."""
-    places = np.linspace(0, size - 1, TABLE_ROWS_OF_CURVE).astype(int)
+    places = np.linspace(0, size - 1, number).astype(int)
     return np.unique(places)
 
 

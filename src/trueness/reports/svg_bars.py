@@ -35,6 +35,7 @@ HEIGHT_RANGE = 1.05
 # probabilities nearer to 0 and 1 stand at the ends of a logit axis
 LEAST_PROBABILITY = 0.001
 LOGIT_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.999)
+MOST_ROWS = 60  # of the table: with several classifiers a row counts several bars
 # so that the heights of a class without cases are 0 and not 0 / 0
 SMALLEST_HEIGHT = 1e-300
 
@@ -83,7 +84,11 @@ def draw_bars(figure: Figure, data: Bars) -> Drawn:
     svg = drawing(axes, marks, description, scale=scale)
 
     head = ("classifier", "score", "negatives", "positives")
-    rows = [row for name in data.neg for row in _histogram_rows(data, name)]
+    n_bars = (data.edges.size - 1) * len(data.neg)
+    bars_in_row = max(1, round(n_bars / MOST_ROWS))
+    rows = [
+        row for name in data.neg for row in _histogram_rows(data, name, bars_in_row)
+    ]
     return svg, table(figure.title, head, rows)
 
 
@@ -219,16 +224,21 @@ def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
     return marks
 
 
-def _histogram_rows(data: Bars, name: str) -> list[tuple[Any, ...]]:
-    """Return the counts of each bar that has any."""
-    negatives = data.neg[name]
-    positives = data.pos[name]
+def _histogram_rows(
+    data: Bars, name: str, bars_in_row: int = 1
+) -> list[tuple[Any, ...]]:
+    """Return the counts of each bar that has any, or of a few bars together."""
+    first_bars = np.arange(0, data.edges.size - 1, bars_in_row)
+    edges = [*data.edges[first_bars], data.edges[-1]]
+    negatives = np.add.reduceat(data.neg[name], first_bars)
+    positives = np.add.reduceat(data.pos[name], first_bars)
+
     return [
         (
             name,
-            f"{data.edges[bar]:.3g} to {data.edges[bar + 1]:.3g}",
-            float(negatives[bar]),
-            float(positives[bar]),
+            f"{edges[row]:.3g} to {edges[row + 1]:.3g}",
+            float(negatives[row]),
+            float(positives[row]),
         )
-        for bar in np.flatnonzero(negatives + positives)
+        for row in np.flatnonzero(negatives + positives)
     ]

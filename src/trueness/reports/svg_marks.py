@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
 from trueness._core.figures import Axis, few_points
+from trueness._core.numbers import with_minus
 from trueness.findings.records import Table
 
 # lengths in units of the drawing, which the page stretches to its column
@@ -255,8 +256,8 @@ def _tick_label(value: float, step: float) -> str:
     short = f"{value:.6g}"
     decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     if "e" in short or float(short).is_integer() or decimals > 6:
-        return short
-    return f"{value:.{decimals}f}"
+        return with_minus(short)
+    return with_minus(f"{value:.{decimals}f}")
 
 
 def line(
@@ -266,26 +267,36 @@ def line(
     kind: str = "",
     data: str = "",
     shape: str = "line",
+    *,
+    unseen: float = INVISIBLE_DISTANCE,
 ) -> Markup:
     """Draw a curve through these points, or fill the region that it encloses.
 
     ``shape`` is ``"line"`` or ``"area"``; ``data`` is the number of the classifier that
-    the page shows it for.
+    the page shows it for. Points are left out that move the curve by less than
+    ``unseen``.
     """
-    path = _path(axes, x, y)
+    path = _path(axes, x, y, unseen)
     if shape == "area":
         path += "Z"  # back to the first point
     return element("path", f"{shape} {kind}", data_model=data or None, d=path)
 
 
 def area(
-    axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, kind: str, data: str = ""
+    axes: Axes,
+    x: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    kind: str,
+    data: str = "",
+    *,
+    unseen: float = INVISIBLE_DISTANCE,
 ) -> Markup:
     """Fill what lies between two curves."""
     # along the upper curve, and back along the lower one
     across = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
     up = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
-    return line(axes, across, up, kind, data, "area")
+    return line(axes, across, up, kind, data, "area", unseen=unseen)
 
 
 def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
@@ -346,13 +357,11 @@ def class_of_colour(k: int) -> str:
     return f"c{k % NUMBER_OF_COLOURS}"
 
 
-def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
+def _path(axes: Axes, x: ArrayLike, y: ArrayLike, unseen: float) -> str:
     """Write a line in steps, which are short, without points that nobody would see."""
     across = axes.px(x)
     down = axes.py(y)
-    visible = few_points(
-        across / WIDTH, down / WIDTH, across.size, INVISIBLE_DISTANCE / WIDTH
-    )
+    visible = few_points(across / WIDTH, down / WIDTH, across.size, unseen / WIDTH)
 
     places = np.round([across[visible], down[visible]], 1)
     # behind the first point, how far each is from the one before
