@@ -95,7 +95,7 @@ class Running:
         for _ in range(400):
             answer = self.ask(path)
             if answer.status != 202:
-                return answer.text
+                return answer.text.replace("\N{NO-BREAK SPACE}", " ")
             time.sleep(0.05)
         raise AssertionError("the section never came")
 

@@ -244,7 +244,7 @@ def test_costs_slide_and_reload_and_back_bring_the_state_again(browser, served, 
         is_chosen(page, panel["a"], **costs)
         slide(page, "#share", -1)
         shown = "document.querySelector('#threshold-section').innerText"
-        until(page, f"() => {shown}.includes('for a prevalence of 10.0 %')")
+        until(page, f"() => {shown}.includes('for a prevalence of 10.0\u00a0%')")
         settled(page)
         is_chosen(page, panel["a"], **costs, prevalence=0.1)
 
@@ -324,7 +324,8 @@ def test_two_thresholds_are_asked_for_with_one_click(browser, served, panel):
         until(page, "() => location.search.includes('recall_gap')")
         page.click("#prevalence-section [data-asks]")
         asked_for(page, "prevalence=0.2%3A0.7")
-        assert "between 20.0 % and 70.0 %" in page.inner_text("#prevalence-section")
+        said = page.inner_text("#prevalence-section").replace("\N{NO-BREAK SPACE}", " ")
+        assert "between 20.0 % and 70.0 %" in said
         assert page.locator("#group-cuts-section table").count() > 0
 
 

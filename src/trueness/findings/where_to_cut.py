@@ -114,13 +114,13 @@ def _rate_bands(subject: Subject, steps: Steps) -> dict[str, list[Any]]:
 
     last = steps.threshold.size - 1
     shown_steps = np.unique(np.linspace(0, last, BAND_POINTS).astype(int))
-    found = steps.tp[shown_steps]
-    flagged = found + steps.fp[shown_steps]
+    detected = steps.tp[shown_steps]
+    flagged = detected + steps.fp[shown_steps]
     level = subject.request.level
 
     bands = {"flagged_rate": flagged / (steps.n_pos + steps.n_neg)}
-    bands["recall_low"], bands["recall_high"] = wilson(found, steps.n_pos, level)
-    bands["precision_low"], bands["precision_high"] = wilson(found, flagged, level)
+    bands["recall_low"], bands["recall_high"] = wilson(detected, steps.n_pos, level)
+    bands["precision_low"], bands["precision_high"] = wilson(detected, flagged, level)
     return {name: np.round(values, 3).tolist() for name, values in bands.items()}
 
 
@@ -284,10 +284,12 @@ def _is_as_safe(
         if constraint.metric.name not in _MONOTONE_RATES:
             return False
 
-        here = float(constraint.metric(counts))
-        there = float(constraint.metric(proven))
-        is_safer = here >= there if constraint.upward else here <= there
-        if not is_safer:
+        rate = float(constraint.metric(counts))
+        proven_rate = float(constraint.metric(proven))
+        is_as_safe = rate >= proven_rate
+        if not constraint.upward:
+            is_as_safe = rate <= proven_rate
+        if not is_as_safe:
             return False
 
     return True
