@@ -260,7 +260,7 @@ def _classifier_table(subject: Subject) -> Table:
             where = f"with {level_text(subject.request.guarantee)} confidence"
         caption += f", subject to {constraints} {where}"
 
-    rows = [
+    rows_of_thresholds = [
         (
             model.name,
             model.auc,
@@ -269,7 +269,7 @@ def _classifier_table(subject: Subject) -> Table:
         )
         for model in subject.models
     ]
-    return table(caption, ("classifier", "AUC", "threshold", goal), rows)
+    return table(caption, ("classifier", "AUC", "threshold", goal), rows_of_thresholds)
 
 
 def _value_there(model: Model, objective: Metric) -> float:
