@@ -9,6 +9,7 @@ from trueness._core.not_computed import NEAREST
 from trueness._core.synonyms import CALLS
 from trueness.cli import COMMANDS
 from trueness.cli._app import load
+from trueness.cli._command import OPTIONS_OF_OTHERS
 from trueness.cli._synonyms import COMMAND_OF_CALL, command_for
 
 ANSWERS = [*CALLS, *NEAREST]
@@ -94,3 +95,24 @@ def test_what_to_type_has_a_command_and_its_options(line):
 def test_a_word_without_a_command_has_no_answer():
     assert command_for("save") is None
     assert command_for("nonsense") is None
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS_OF_OTHERS))
+def test_an_option_of_another_tool_names_ours(name):
+    ours = OPTIONS_OF_OTHERS[name].split()[0]
+    commands = [c for c in ("evaluate", "threshold") if ours in options_of(load(c))]
+
+    result = run(commands[0], "sample:west_nile", name, "1")
+
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("\u2502", " ").split())
+    assert f"There is no option {name}. Type {OPTIONS_OF_OTHERS[name]}." in said
+
+
+def test_an_option_that_is_refused_is_not_proposed(tmp_path):
+    path = tmp_path / "cases.csv"
+    rows = [f"{k // 2},{k % 3 == 0:d},{k % 7},{k % 5}" for k in range(60)]
+    path.write_text("patient,y,score_a,score_b\n" + "\n".join(rows))
+
+    assert "--cluster" in run("compare", path).stderr
+    assert "--cluster" not in run("combine", path).stderr

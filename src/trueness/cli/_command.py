@@ -18,6 +18,19 @@ from trueness.cli import _shell as shell
 from trueness.cli._help import hide_types
 from trueness.data.cleaning import collected_remarks
 
+_CAPACITY = '--subject-to "flagged <= 100"'
+_FLOOR = '--subject-to "recall >= 0.9"'
+# what to type for the options of other tools, where a command has that option
+OPTIONS_OF_OTHERS: Mapping[str, str] = {
+    **dict.fromkeys(("--capacity", "--budget", "--top-k", "--max-alerts"), _CAPACITY),
+    **dict.fromkeys(("--min-recall", "--min-sensitivity", "--recall"), _FLOOR),
+    **dict.fromkeys(("--truth", "--y-true", "--outcome"), "--label COLUMN"),
+    **dict.fromkeys(("--pred", "--y-score", "--prob", "--model"), "--score COLUMN"),
+    **dict.fromkeys(("--pos-label", "--positive-class"), "--positive VALUE"),
+    **dict.fromkeys(("--group", "--group-by", "--strata"), "--by COLUMN"),
+    **dict.fromkeys(("--patient", "--subject", "--id"), "--cluster COLUMN"),
+    **dict.fromkeys(("--confidence", "--alpha", "--ci"), "--level 0.95"),
+}
 # in the context of a command: the words as they were typed
 TYPED_WORDS = "trueness.typed_words"
 
@@ -29,6 +42,7 @@ class ShellCommand(TyperCommand):
         """Read the words of a line; refuse an option that was typed twice."""
         ctx.meta[TYPED_WORDS] = tuple(args)
         options = _options_by_name(self.params)
+        _advise_on_other_words(ctx, args, options)
         typed = list(_repeat_options(args, options))
         rest: list[str] = super().parse_args(ctx, list(typed))
         _refuse_repeated(ctx, typed, options)
@@ -43,8 +57,11 @@ class ShellCommand(TyperCommand):
         typed: dict[str, Any] = ctx.params
         plot = typed.get("plot")
 
+        # an option that is hidden is refused: no advice names it
+        options = [p.name for p in self.params if not getattr(p, "hidden", False)]
+
         with shell.errors_as_exit_codes(
-            debug=typed["debug"], quiet=typed["quiet"], options=typed.keys()
+            debug=typed["debug"], quiet=typed["quiet"], options=options
         ):
             _check_before_work(typed)
             with shell.printed_warnings() as answers, collected_remarks() as cleaned:
@@ -98,6 +115,17 @@ def _repeat_options(words: Sequence[str], options: Mapping[str, Any]) -> Iterato
 def _takes_numbers(option: Any) -> bool:
     """Return whether this is an option for several whole numbers."""
     return getattr(option, "multiple", False) and option.metavar == "NUMBER"
+
+
+def _advise_on_other_words(
+    ctx: typer.Context, words: Sequence[str], options: Mapping[str, Any]
+) -> None:
+    """Stop at an option of another tool, with what to type here."""
+    for word in words:
+        name = word.partition("=")[0]
+        advice = OPTIONS_OF_OTHERS.get(name, "")
+        if advice and name not in options and advice.split()[0] in options:
+            ctx.fail(f"There is no option {name}. Type {advice}.")
 
 
 def _refuse_repeated(

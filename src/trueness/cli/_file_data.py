@@ -310,10 +310,9 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
     if option == "score" and request.label is not None:
         # a column of counts is mentioned where it is looked for
         for unused in design_columns(source.table, {*request.columns}):
-            shell.say(
-                f"{unused.meaning}, type --{unused.option} "
-                f"{shlex.quote(unused.column)}."
-            )
+            typed = f"--{unused.option} {shlex.quote(unused.column)}"
+            if shell.has_option(unused.option):
+                shell.say(f"{unused.meaning}, type {typed}.")
 
     label = label_of_some(source.table) if option in ("vote", "judge") else None
     if label and label not in request.columns:

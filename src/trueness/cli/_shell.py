@@ -215,6 +215,11 @@ def say(text: str) -> None:
         _print(sys.stderr, text)
 
 
+def has_option(name: str) -> bool:
+    """Return whether the command that runs has an option of this name."""
+    return f"--{name}" in _OPTIONS.get()
+
+
 @contextmanager
 def printed_warnings() -> Iterator[list[CommandAnswer]]:
     """Print the warnings of the library that no answer has in its notes.
