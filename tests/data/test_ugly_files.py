@@ -134,6 +134,16 @@ READ = {
         "y,p\n-,[pg/ml]\n" + csv(y=Y, p=P).replace("y,p\n", "") + "y,p\n-,[pg/ml]\n",
         {"p": AREA},
     ),
+    "a note with empty cells beside it": (
+        "a.csv",
+        csv(y=Y, p=P, remark=[""] * CASES) + ",,\nSource: the registry,,\n",
+        {"p": AREA},
+    ),
+    "a default probability beside covariates": (
+        "a.csv",
+        csv(income=np.round(1e4 * Q, 2), default=Y, pd=P),
+        {"pd": AREA},
+    ),
     "codes in front of words": (
         "spss.csv",
         csv(Status=np.where(Y, "1 - Dead", "0 - Alive"), PRE_1=P),
@@ -348,3 +358,18 @@ def test_a_file_of_another_program_is_refused_with_a_way(name, sentence, tmp_pat
 
     with pytest.raises(InputError, match=sentence):
         trueness.evaluate(tmp_path / name)
+
+
+def test_a_last_case_without_a_result_is_a_case(tmp_path):
+    finding = evaluate(
+        tmp_path, "a.csv", csv(y=Y, p=P, case=range(CASES)) + ",0.5,P9\n"
+    )
+
+    assert "1 without a label" in str(finding)
+
+
+def test_an_index_test_is_no_index():
+    frame = {"Reference": Y, "Index test": np.where(PREDICTED, "reactive", "weak")}
+
+    with pytest.raises(InputError, match="If column 'Index test' holds the results"):
+        trueness.evaluate(frame)

@@ -69,7 +69,7 @@ SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
 _SCORE_WORDS = frozenset(
     {
         *("score", "scores", "prob", "proba", "probability", "probabilities"),
-        *("risk", "logit", "logits", "yscore", "yprob", "yproba", "phat"),
+        *("pd", "risk", "logit", "logits", "yscore", "yprob", "yproba", "phat"),
     }
 )
 # words that a prediction has beside the name of what it predicts; i is of SAS
@@ -670,7 +670,11 @@ def _free_columns(table: DataTable, used_columns: set[str | None]) -> list[str]:
 
 def _is_called_like_an_identifier(column: str) -> bool:
     """Return whether a name such as patient_id says that its values name cases."""
-    if words_of(column) & _IDENTIFIER_WORDS:
+    name_words = words_of(column)
+    # the index test is the one that is measured against the reference standard
+    if "test" in name_words:
+        name_words = name_words - {"index"}
+    if name_words & _IDENTIFIER_WORDS:
         return True
     *before, last = plain_name(column).split("_")
     return bool(before) and last in _NUMBER_WORDS

@@ -29,6 +29,8 @@ from trueness.data.engines import quoted, text_in_sql
 SAMPLE_ROWS = 1_000_000
 # text files up to this size are looked at before they are counted
 _MAX_BYTES_LOOKED_AT = 1 << 27
+# separators in a line of three columns: in a table of two, one may well be empty
+_MIN_SEPARATORS = 2
 # where a second header is looked for
 _HEADER_LINES = 6
 _HEAD_CHARACTERS = 100_000
@@ -426,17 +428,23 @@ def _only_table(text: str) -> str:
 
 
 def _without_last_lines(text: str, separator: str) -> str:
-    """Return the text without last lines that have no separator, such as notes."""
+    """Return the text without last lines of one field, such as notes.
+
+    A spreadsheet writes the separators of the empty cells beside a note.
+    """
+    has_several_columns = text.partition("\n")[0].count(separator) >= _MIN_SEPARATORS
     end = len(text)
     while end:
         line_feed = text.rfind("\n", 0, end - 1)
         carriage_return = text.rfind("\r", 0, end - 1)
         start = max(line_feed, carriage_return) + 1
-        if separator in text[start:end]:
+        last_line = text[start:end]
+        is_sentence = has_several_columns and _is_sentence_alone(last_line, separator)
+        if separator in last_line and not is_sentence:
             break
         end = start
 
-    note = text[end:].strip()
+    note = text[end:].strip(f" \r\n{separator}")
     # a line break between quotation marks is part of a field
     inside_field = text.count('"', 0, end) % 2 == 1
     if not note or inside_field:
@@ -447,6 +455,15 @@ def _without_last_lines(text: str, separator: str) -> str:
     tell([f"Left out {lines}, which are not rows of data: {first[:60]!r}."])
 
     return text[:end]
+
+
+def _is_sentence_alone(line: str, separator: str) -> bool:
+    """Return whether the first field has several words, and the others are empty.
+
+    An empty line is one, too; a single word may name a case without a result.
+    """
+    first, *others = [field.strip(' "\r\n') for field in line.split(separator)]
+    return not any(others) and (not first or len(first.split()) > 1)
 
 
 def _without_repeated_header(text: str) -> str:
