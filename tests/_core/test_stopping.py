@@ -13,6 +13,10 @@ LABELS = (RNG.random(1500) < 0.4).astype(int)
 SCORES = RNG.normal(size=1500) + LABELS
 CLASSES = RNG.integers(0, 5, 400)
 PROBABILITIES = RNG.random((400, 5))
+SITES = {f"site {k}": trueness.simulate_tally(60, 25, auc=0.8, rng=k) for k in range(9)}
+PANEL = trueness.panel(
+    LABELS, {name: SCORES + RNG.normal(size=1500) for name in ("a", "b", "c")}
+).without_labels()
 
 
 class StopAtQuestion(threading.Event):
@@ -46,6 +50,12 @@ LONG_CALLS = {
     "plan of an AUC": (
         lambda: trueness.plan_auc(auc=0.8, half_width=0.05, prevalence=0.3),
         20,
+    ),
+    "bins of a declaration": (lambda: trueness.declare(LABELS, SCORES), 1400),
+    "each site left out": (lambda: trueness.across_sites(SITES, trueness.auc), 80),
+    "steps of a mixture of ranks": (
+        lambda: trueness.agreement(PANEL, method="likelihood"),
+        40,
     ),
 }
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -126,7 +127,7 @@ class Patterns:
 def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     """Return the patterns of one panel, or of each panel of a mapping."""
     panels = _check_panels(data if isinstance(data, Mapping) else {"": data})
-    pooled: Panel = sum(panels.values())  # type: ignore[assignment]
+    pooled = reduce(add, panels.values())
     _check_disagreement(pooled)
 
     # rows as bytes, since NaN does not equal NaN
