@@ -162,27 +162,56 @@ def test_the_cut_is_the_best_of_all_scores_out_of_fold(cases):
     assert model.tally_ == trueness.tally(y, score)
 
 
-def test_constraints_guarantees_and_either_class(cases):
+def with_enough_recall(**parameters):
+    """Return a classifier that maximises precision where recall is 0.9 or more."""
+    return ThresholdClassifier(
+        maximize="precision", subject_to=["recall >= 0.9"], **parameters
+    )
+
+
+def test_a_constraint_is_kept_on_the_cases_of_the_fit(cases):
+    X, y = cases
+
+    model = with_enough_recall().fit(X, y)
+
+    counts = model.operating_point_.confusion
+    assert counts.tp / (counts.tp + counts.fn) >= 0.9
+
+
+def test_a_surer_guarantee_has_a_lower_threshold(cases):
+    X, y = cases
+
+    expected = with_enough_recall().fit(X, y)
+    guaranteed = with_enough_recall(guarantee=True).fit(X, y)
+    surer = with_enough_recall(guarantee=0.999).fit(X, y)
+
+    point = guaranteed.operating_point_
+    assert isinstance(point, trueness.records.GuaranteedThreshold)
+    assert point.level == 0.95
+    assert surer.threshold_ <= guaranteed.threshold_ <= expected.threshold_
+
+
+def test_either_class_can_be_the_positive_one(cases):
     X, y = cases
     names = np.array(["no", "yes"])[y]
-    model = ThresholdClassifier(maximize="precision", subject_to=["recall >= 0.9"])
-    c = model.fit(X, names).operating_point_.confusion
-    assert c.tp / (c.tp + c.fn) >= 0.9
-    sure = clone(model).set_params(guarantee=True).fit(X, names)
-    assert isinstance(sure.operating_point_, trueness.records.GuaranteedThreshold)
-    assert sure.operating_point_.level == 0.95
-    assert sure.threshold_ <= model.threshold_
-    surer = clone(model).set_params(guarantee=0.999).fit(X, names)
-    assert surer.threshold_ <= sure.threshold_
-    turned = clone(model).set_params(pos_label="no").fit(X, names)
-    c = turned.operating_point_.confusion
-    assert c.tp + c.fn == (names == "no").sum()
-    found = turned.predict(X)
-    score = 1 - turned.estimator_.predict_proba(X)[:, 1]
-    assert ((found == "no") == (score >= turned.threshold_)).all()
-    cheap = ThresholdClassifier(minimize=trueness.cost(fp=1, fn=5)).fit(X, y)
-    best = trueness.best_threshold(cheap.tally_, minimize=trueness.cost(fp=1, fn=5))
-    assert cheap.operating_point_.value == best.value
+
+    model = with_enough_recall(pos_label="no").fit(X, names)
+
+    counts = model.operating_point_.confusion
+    assert counts.tp + counts.fn == (names == "no").sum()
+    score_of_no = model.estimator_.predict_proba(X)[:, 0]
+    is_flagged = model.predict(X) == "no"
+    assert (is_flagged == (score_of_no >= model.threshold_)).all()
+
+
+def test_costs_are_an_objective(cases):
+    X, y = cases
+    cost = trueness.cost(fp=1, fn=5)
+
+    model = ThresholdClassifier(minimize=cost).fit(X, y)
+
+    best = trueness.best_threshold(model.tally_, minimize=cost)
+    assert model.operating_point_.value == best.value
 
 
 def test_a_fitted_model_is_only_cut(cases):

@@ -67,19 +67,27 @@ def test_variance_is_that_of_independent_folds(data):
     assert found.values["auc"].se == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
 
 
-def test_folds_are_asked_as_wholes(two):
-    folds = two.folds
-    assert trueness.auc(folds)["lr"] == two.values["lr"]["auc"]
-    assert trueness.auc(two)["lr"] == two.values["lr"]["auc"]
-    pair = trueness.compare_auc(folds).pairs[0]
-    both = two.values["lr"]["auc"].value - two.values["nb"]["auc"].value
-    assert pair.difference.value == pytest.approx(both)
-    each = [trueness.compare_auc(p).pairs[0].difference.se for p in folds]
-    assert pair.difference.se == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
+def test_areas_of_folds_are_means_over_the_folds(two):
+    expected = two.values["lr"]["auc"]
+
+    assert trueness.auc(two.folds)["lr"] == expected
+    assert trueness.auc(two)["lr"] == expected
+
+
+def test_differences_over_folds_have_the_error_of_their_mean(two):
+    (pair,) = trueness.compare_auc(two.folds).pairs
+
+    difference = two.values["lr"]["auc"].value - two.values["nb"]["auc"].value
+    errors = [trueness.compare_auc(f).pairs[0].difference.se for f in two.folds]
+    assert pair.difference.value == pytest.approx(difference)
+    assert pair.difference.se == pytest.approx(np.sqrt(np.square(errors).sum()) / 5)
+
+
+def test_questions_that_folds_cannot_answer_are_refused(two):
     with pytest.raises(InputError, match="does not take folds"):
-        trueness.roc(folds["lr"])
+        trueness.roc(two.folds["lr"])
     with pytest.raises(InputError, match="auc takes only the level; found 'method'"):
-        trueness.auc(folds["lr"], method="delong")
+        trueness.auc(two.folds["lr"], method="delong")
     with pytest.raises(InputError, match="report does not take folds"):
         trueness.report(two, "page.html")
 

@@ -118,21 +118,50 @@ def test_labels_of_any_kind_frames_pipelines_and_search(data):
     assert twin.set_params(bayes=LogisticRegression()).estimators[2][0] == "bayes"
 
 
-@quiet
-def test_parts_jobs_splitters_and_plain_lists(data):
+@pytest.fixture
+def few(data):
+    """The first 400 cases, for tests that need no precision."""
     X, y, new, _ = data
-    X, y, models = X[:400], y[:400], [m for _, m in base()]
-    one = FiDELClassifier(models, cv=6, random_state=0).fit(X, y)
+    return X[:400], y[:400], new
+
+
+def test_jobs_do_not_move_probabilities(few):
+    X, y, new = few
+
+    one_job = FiDELClassifier(base(), cv=6, random_state=0).fit(X, y)
     with parallel_config("threading"):  # processes take seconds to start
-        two = FiDELClassifier(models, cv=6, random_state=0, n_jobs=2).fit(X, y)
-    assert one.predict_proba(new) == pytest.approx(two.predict_proba(new))
-    assert one.combiner_.names[0] == "logisticregression"
-    trees = FiDELClassifier([DecisionTreeClassifier(max_depth=2)] * 3, random_state=0)
-    assert "decisiontreeclassifier-2" in trees.fit(X, y).named_estimators_
-    split = FiDELClassifier(base(), cv=KFold(4)).fit(X, y)
-    assert split.predict(new).shape == (800,)
-    even = FiDELClassifier(models, cv=6, prevalence=0.5, random_state=0).fit(X, y)
-    assert even.predict(new).mean() > one.predict(new).mean()
+        two_jobs = FiDELClassifier(base(), cv=6, random_state=0, n_jobs=2).fit(X, y)
+
+    assert one_job.predict_proba(new) == pytest.approx(two_jobs.predict_proba(new))
+
+
+def test_models_without_a_name_are_named_after_their_class(few):
+    X, y, _ = few
+    models = [model for _, model in base()]
+    equal_models = [DecisionTreeClassifier(max_depth=2)] * 3
+
+    of_different = FiDELClassifier(models, random_state=0).fit(X, y)
+    of_equal = FiDELClassifier(equal_models, random_state=0).fit(X, y)
+
+    assert of_different.combiner_.names[0] == "logisticregression"
+    assert "decisiontreeclassifier-2" in of_equal.named_estimators_
+
+
+def test_a_splitter_makes_the_parts(few):
+    X, y, new = few
+
+    model = FiDELClassifier(base(), cv=KFold(4)).fit(X, y)
+
+    assert model.predict(new).shape == (800,)
+
+
+def test_a_higher_prevalence_predicts_more_positives(few):
+    X, y, new = few
+
+    as_in_sample = FiDELClassifier(base(), cv=6, random_state=0).fit(X, y)
+    half = FiDELClassifier(base(), cv=6, prevalence=0.5, random_state=0).fit(X, y)
+
+    assert half.predict(new).mean() > as_in_sample.predict(new).mean()
 
 
 class OnlyPredicts(ClassifierMixin, BaseEstimator):

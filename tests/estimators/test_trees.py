@@ -57,26 +57,48 @@ def test_fresh_cases_are_counted_as_they_fall(tree, cancer):
     assert found.note in repr(found)
 
 
-def test_flipped_labels_contradict_the_tree(tree, cancer):
-    X, y = cancer["X_test"], cancer["y_test"]
-    found, turned = leaf_report(tree, X, y), leaf_report(tree, X, 1 - y)
-    against = turned.verdict == "contradicted"
-    # every leaf but the ties and those that spoke against the tree before
-    decided = {k for k, m in zip(found.node, found.majority, strict=True) if m != "tie"}
-    before = set(found.node[found.verdict == "contradicted"])
-    assert set(turned.node[against]) == decided - before
-    assert (np.diff(against.astype(int)) <= 0).all()  # first in the list
-    assert (np.diff(turned.p_value[against]) >= 0).all()
-    nodes = tree.apply(X)
-    for node, label, p in zip(
-        turned.node, turned.predicted, turned.p_value, strict=True
-    ):
-        inside = (1 - y)[nodes == node]
-        slow = binomtest(int((inside == label).sum()), inside.size, alternative="less")
-        assert p == pytest.approx(slow.pvalue, rel=1e-9)
-    assert "Are the labels swapped" in turned.note
-    assert "wrong way round" not in found.note
-    assert f"contradicted: predicts {turned.predicted[0]}, p = " in repr(turned)
+@pytest.fixture
+def flipped(tree, cancer):
+    """The report on cases whose labels were turned round."""
+    return leaf_report(tree, cancer["X_test"], 1 - cancer["y_test"])
+
+
+def test_flipped_labels_contradict_the_tree(tree, cancer, flipped):
+    report = leaf_report(tree, cancer["X_test"], cancer["y_test"])
+
+    contradicts = flipped.verdict == "contradicted"
+
+    # every leaf but the ties and those that contradicted the tree before
+    without_tie = set(report.node[report.majority != "tie"])
+    contradicted_before = set(report.node[report.verdict == "contradicted"])
+    assert set(flipped.node[contradicts]) == without_tie - contradicted_before
+
+
+def test_leaves_that_contradict_come_first_by_their_p_value(flipped):
+    contradicts = flipped.verdict == "contradicted"
+
+    assert (np.diff(contradicts.astype(int)) <= 0).all()
+    assert (np.diff(flipped.p_value[contradicts]) >= 0).all()
+
+
+def test_p_values_of_leaves_are_binomial_tests(tree, cancer, flipped):
+    labels = 1 - cancer["y_test"]
+    nodes = tree.apply(cancer["X_test"])
+
+    for row, node in enumerate(flipped.node):
+        labels_in_leaf = labels[nodes == node]
+        as_predicted = int((labels_in_leaf == flipped.predicted[row]).sum())
+        slow = binomtest(as_predicted, labels_in_leaf.size, alternative="less")
+        assert flipped.p_value[row] == pytest.approx(slow.pvalue, rel=1e-9)
+
+
+def test_a_report_asks_whether_the_labels_are_swapped(tree, cancer, flipped):
+    report = leaf_report(tree, cancer["X_test"], cancer["y_test"])
+
+    assert "Are the labels swapped" in flipped.note
+    assert "Are the labels swapped" not in report.note
+    prediction = f"contradicted: predicts {flipped.predicted[0]}, p = "
+    assert prediction in repr(flipped)
 
 
 def test_rules_say_where_each_case_goes(tree, cancer):
@@ -97,25 +119,55 @@ def test_rules_say_where_each_case_goes(tree, cancer):
     assert "all cases" not in found.rule
 
 
-def test_a_fitted_pipeline_with_names(cancer):
-    frame = pd.DataFrame(cancer["X"]).rename(columns=lambda k: f"feature {k}")
-    test = pd.DataFrame(cancer["X_test"]).rename(columns=lambda k: f"feature {k}")
-    labels, fresh = (
-        np.where(cancer[k] == 1, "benign", "malignant") for k in ("y", "y_test")
-    )
-    inner = DecisionTreeClassifier(max_depth=2, random_state=0)
-    model = make_pipeline(StandardScaler(), inner).fit(frame, labels)
-    found = leaf_report(model, test, fresh)
-    alone = leaf_report(model[-1], model[:-1].transform(test), fresh)
-    assert found.node.tolist() == alone.node.tolist()
-    assert found.confidence.tolist() == alone.confidence.tolist()
-    assert "feature " in found.rule[0]
-    assert found.classes.tolist() == ["benign", "malignant"]
-    assert " benign " in repr(found)
-    bare = make_pipeline(inner).fit(frame, labels)
-    assert "feature " in leaf_report(bare, test, fresh).rule[0]
+@pytest.fixture
+def named_cancer(cancer):
+    """Cases with names of their features and words for their labels."""
+
+    def frame(rows):
+        return pd.DataFrame(rows).rename(columns=lambda k: f"feature {k}")
+
+    def words(labels):
+        return np.where(labels == 1, "benign", "malignant")
+
+    return {
+        "X": frame(cancer["X"]),
+        "y": words(cancer["y"]),
+        "X_test": frame(cancer["X_test"]),
+        "y_test": words(cancer["y_test"]),
+    }
+
+
+def test_a_fitted_pipeline_is_its_last_step_on_transformed_cases(named_cancer):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    model = make_pipeline(StandardScaler(), tree)
+    model.fit(named_cancer["X"], named_cancer["y"])
+    scaled = model[:-1].transform(named_cancer["X_test"])
+
+    report = leaf_report(model, named_cancer["X_test"], named_cancer["y_test"])
+    by_steps = leaf_report(model[-1], scaled, named_cancer["y_test"])
+
+    assert report.node.tolist() == by_steps.node.tolist()
+    assert report.confidence.tolist() == by_steps.confidence.tolist()
+    assert report.classes.tolist() == ["benign", "malignant"]
+    assert " benign " in repr(report)
+
+
+@pytest.mark.parametrize("first_steps", [[], [StandardScaler()]], ids=len)
+def test_rules_of_a_pipeline_name_the_features(named_cancer, first_steps):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    model = make_pipeline(*first_steps, tree)
+    model.fit(named_cancer["X"], named_cancer["y"])
+
+    report = leaf_report(model, named_cancer["X_test"], named_cancer["y_test"])
+
+    assert "feature " in report.rule[0]
+
+
+def test_a_pipeline_that_ends_in_no_tree_is_refused():
+    model = make_pipeline(LogisticRegression()).fit([[0], [1]], [0, 1])
+
     with pytest.raises(InputError, match="found LogisticRegression"):
-        leaf_report(make_pipeline(LogisticRegression()).fit([[0], [1]], [0, 1]))
+        leaf_report(model)
 
 
 def test_the_cases_it_was_grown_on_are_noticed(tree, cancer):
@@ -140,44 +192,95 @@ def test_positive_may_be_either_class(tree, cancer):
     assert one.classes.tolist() == zero.classes.tolist()[::-1]
 
 
-def test_one_tree_of_a_forest(cancer):
-    names = np.array(["no", "yes"])
+@pytest.fixture
+def forest(cancer):
+    """A forest whose labels are words, which its trees know as 0 and 1."""
     forest = RandomForestClassifier(3, max_depth=3, random_state=0)
-    forest.fit(cancer["X"], names[cancer["y"]])
-    one, y = forest.estimators_[0], names[cancer["y_test"]]
-    found = leaf_report(one, cancer["X_test"], y)
-    same = leaf_report(one, cancer["X_test"], y, classes=forest.classes_)
-    known = count(one, cancer["X_test"], cancer["y_test"]).report()
-    assert found.confidence.tolist() == known.confidence.tolist()
-    assert found.predicted.tolist() == same.predicted.tolist()
-    assert set(found.predicted) == {"no", "yes"}
+    return forest.fit(cancer["X"], np.array(["no", "yes"])[cancer["y"]])
+
+
+@pytest.fixture
+def labels_of_test(cancer):
+    return np.array(["no", "yes"])[cancer["y_test"]]
+
+
+def test_a_tree_of_a_forest_is_reported_with_the_labels_of_the_forest(
+    forest, cancer, labels_of_test
+):
+    tree = forest.estimators_[0]
+
+    report = leaf_report(tree, cancer["X_test"], labels_of_test)
+    with_classes = leaf_report(
+        tree, cancer["X_test"], labels_of_test, classes=forest.classes_
+    )
+
+    counts = count(tree, cancer["X_test"], cancer["y_test"])
+    assert report.confidence.tolist() == counts.report().confidence.tolist()
+    assert report.predicted.tolist() == with_classes.predicted.tolist()
+    assert set(report.predicted) == {"no", "yes"}
+
+
+def test_a_tree_of_a_forest_needs_cases_of_both_classes(forest, cancer):
+    tree = forest.estimators_[0]
+
     with pytest.raises(InputError, match="grown with sample_weight"):
-        leaf_report(one)
+        leaf_report(tree)
     with pytest.raises(InputError, match=r"classes=forest.classes_"):
-        leaf_report(one, cancer["X_test"][:2], ["yes", "yes"])
+        leaf_report(tree, cancer["X_test"][:2], ["yes", "yes"])
+
+
+def test_the_training_cases_of_a_forest_are_known_to_each_tree(forest, cancer):
+    labels = np.array(["no", "yes"])[cancer["y"]]
+
     for tree in forest.estimators_:
         with pytest.warns(OptimisticWarning):
-            leaf_report(tree, cancer["X"], names[cancer["y"]])
-    pruned = prune(one, cancer["X_test"], y, classes=forest.classes_)
-    assert pruned.get_n_leaves() <= one.get_n_leaves()
+            leaf_report(tree, cancer["X"], labels)
 
 
-def test_pruned_tree_is_a_tree(cancer):
-    full = DecisionTreeClassifier(random_state=0).fit(cancer["X"], cancer["y"])
-    before = full.get_n_leaves()
-    pruned = prune(full, cancer["X_test"], cancer["y_test"])
-    assert full.get_n_leaves() == before > pruned.get_n_leaves() > 1
+def test_a_tree_of_a_forest_is_pruned(forest, cancer, labels_of_test):
+    tree = forest.estimators_[0]
+
+    pruned = prune(tree, cancer["X_test"], labels_of_test, classes=forest.classes_)
+
+    assert pruned.get_n_leaves() <= tree.get_n_leaves()
+
+
+@pytest.fixture
+def grown(cancer):
+    return DecisionTreeClassifier(random_state=0).fit(cancer["X"], cancer["y"])
+
+
+def test_pruning_makes_a_smaller_tree_and_leaves_the_first_as_it_was(cancer, grown):
+    leaves_before = grown.get_n_leaves()
+
+    pruned = prune(grown, cancer["X_test"], cancer["y_test"])
+
+    assert grown.get_n_leaves() == leaves_before
+    assert leaves_before > pruned.get_n_leaves() > 1
+    assert pruned.tree_.max_depth == pruned.get_depth() < grown.get_depth()
+
+
+def test_a_pruned_tree_is_a_whole_tree_of_scikit_learn(cancer, grown):
+    pruned = prune(grown, cancer["X_test"], cancer["y_test"])
+    arrays = pruned.tree_
+
     nodes = pruned.apply(cancer["X"])
-    low = pruned.tree_
-    assert set(nodes) == set(np.flatnonzero(low.children_left < 0))
-    assert low.node_count == 2 * pruned.get_n_leaves() - 1
-    assert low.max_depth == pruned.get_depth() < full.get_depth()
+
+    assert set(nodes) == set(np.flatnonzero(arrays.children_left < 0))
+    assert arrays.node_count == 2 * pruned.get_n_leaves() - 1
     assert export_text(pruned).count("class:") == pruned.get_n_leaves()
-    for k in np.unique(nodes):  # the shares are those of the cases it was grown on
-        share = cancer["y"][nodes == k].mean()
-        assert low.value[k, 0, 1] == pytest.approx(share)
     path = pruned.decision_path(cancer["X"])
-    assert path.shape == (len(cancer["y"]), low.node_count)
+    assert path.shape == (len(cancer["y"]), arrays.node_count)
+
+
+def test_leaves_of_a_pruned_tree_keep_the_proportions_of_its_training(cancer, grown):
+    pruned = prune(grown, cancer["X_test"], cancer["y_test"])
+
+    nodes = pruned.apply(cancer["X"])
+
+    for node in np.unique(nodes):
+        proportion = cancer["y"][nodes == node].mean()
+        assert pruned.tree_.value[node, 0, 1] == pytest.approx(proportion)
 
 
 def test_noise_is_pruned(rng):

@@ -46,17 +46,18 @@ def test_a_true_value_of_no_parameter_is_an_error(post):
 
 
 def test_a_standard_deviation_is_not_cut_at_one():
-    shared = trueness.latent_class(SWINE_FLU, rng=0, draws=100)
-    panels = plots.posterior_densities.figure_data(shared).data.parts
-    ends = {part.what: part.x.high for part in panels}
-    draws = np.hstack(
-        [shared.flat[k] for k in shared.model.prior_draws(5, np.random.default_rng(0))]
-    )
-    names = [str(n) for n in shared.diagnostics.parameter[: draws.shape[1]]]
-    beyond = [n for n, column in zip(names, draws.T, strict=True) if column.max() > 1]
-    for name in beyond:
-        assert ends[name] > 1
-    assert ends["prevalence"] <= 1
+    posterior = trueness.latent_class(SWINE_FLU, rng=0, draws=100)
+    families = posterior.model.prior_draws(5, np.random.default_rng(0))
+    draws = np.hstack([posterior.flat[family] for family in families])
+    names = posterior.diagnostics.parameter[: draws.shape[1]]
+
+    panels = plots.posterior_densities.figure_data(posterior).data.parts
+
+    end_of_axis = {part.what: part.x.high for part in panels}
+    for name, draws_of_parameter in zip(names, draws.T, strict=True):
+        if draws_of_parameter.max() > 1:
+            assert end_of_axis[str(name)] > 1
+    assert end_of_axis["prevalence"] <= 1
 
 
 def test_densities_of_combinations_are_those_of_their_rates(post):
