@@ -85,7 +85,7 @@ def _check_before_work(typed: Mapping[str, Any]) -> None:
 def _name_of(ctx: typer.Context) -> str:
     """Return the name of a command below ``trueness``: "evaluate", "plan auc"."""
     names: list[str] = []
-    context: Any = ctx
+    context: Any = ctx  # the parent's class is private to Typer
     while context.parent is not None:
         names.insert(0, str(context.info_name))
         context = context.parent

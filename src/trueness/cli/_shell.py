@@ -159,11 +159,14 @@ def show(
         text = json.dumps(envelope(answer), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
     else:
-        for k, part in enumerate(answer.parts):
+        follows_table = False
+        for number, part in enumerate(answer.parts):
             # a table stands apart from what is around it
-            if k and Table in (type(part), type(answer.parts[k - 1])):
+            is_table = isinstance(part, Table)
+            if number > 0 and (is_table or follows_table):
                 _print(sys.stdout, "")
             _print(sys.stdout, part)
+            follows_table = is_table
 
     sys.stdout.flush()
 

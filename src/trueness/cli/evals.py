@@ -373,10 +373,9 @@ def _count_runs(
     """Count every log; each is a system of its own unless it names several."""
     runs: dict[str, Attempts] = {}
     for place, data in logs.items():
-        counts = columns.count(data)
-        by_system = counts if isinstance(counts, dict) else None
-        if by_system is None:
-            by_system = {_system_name(place, logs): counts}
+        by_system = columns.count(data)
+        if not isinstance(by_system, dict):
+            by_system = {_system_name(place, logs): by_system}
         for name, attempts in by_system.items():
             # shards of one system add up
             runs[name] = runs[name] + attempts if name in runs else attempts

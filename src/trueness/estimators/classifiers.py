@@ -417,16 +417,16 @@ class ThresholdClassifier(Wrapper):
         then agrees with what the model itself predicts of new ones.
         """
         response = response_of(self.estimator_, self.response_method, "cut")
-        usual = 0.5 if response == "predict_proba" else 0.0
+        usual_cut = 0.5 if response == "predict_proba" else 0.0
         if getattr(point, "lower_range", None):
             return point
 
         for low, high in getattr(point, "score_ranges", (point.score_range,)):
-            if not low < usual <= high:
+            if not low < usual_cut <= high:
                 continue
             if isinstance(point, GuaranteedThreshold):
-                return replace(point, score_range=(low, high), rule=Rule(usual))
-            return replace(point, score_range=(low, high), threshold=usual)
+                return replace(point, score_range=(low, high), rule=Rule(usual_cut))
+            return replace(point, score_range=(low, high), threshold=usual_cut)
 
         return point
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
@@ -26,6 +26,9 @@ from trueness.estimators.model_types import (
     RandomState,
     Splitter,
 )
+
+if TYPE_CHECKING:
+    from trueness.calibration.parametric import Platt
 
 
 class FiDELClassifier(
@@ -223,7 +226,8 @@ class FiDELClassifier(
         outputs = np.column_stack(
             [_scores_of_model(model, X) for model in self.estimators_]
         )
-        calibrator: Any = self.combiner_.calibrator
+        # a logistic curve in the log likelihood ratio
+        calibrator = cast("Platt", self.combiner_.calibrator)
         return calibrator.intercept + calibrator.slope * self.combiner_(outputs)
 
     def predict_proba(self, X: Features) -> Any:  # noqa: N803

@@ -125,13 +125,17 @@ def evaluate(
             ),
         )
 
-    all_cases: Any = reduce(add, data.values())
-    groups: Mapping[Any, Any] = data
+    all_cases: Panel | Tally = reduce(add, data.values())
     if isinstance(all_cases, Tally) and name:
-        all_cases = {name: all_cases}
-        groups = {group: {name: tally} for group, tally in data.items()}
+        named_groups = {
+            group: {name: tally}
+            for group, tally in data.items()
+            if isinstance(tally, Tally)
+        }
+        subject = subjects.subject({name: all_cases}, request, groups=named_groups)
+    else:
+        subject = subjects.subject(all_cases, request, groups=data)
 
-    subject = subjects.subject(all_cases, request, groups=groups)
     return replace(how_good(subject, method=method), _subject=subject)
 
 
@@ -368,18 +372,21 @@ def _notes_of_estimates(
     """Repeat what estimates say, each once, with the scores of which it is said."""
     scores_of_text: dict[str, list[str]] = {}
     for name, row in measures_by_score.items():
-        texts = [
-            text for estimate in row.values() for text in getattr(estimate, "notes", ())
-        ]
+        texts: list[str] = []
+        for estimate in row.values():
+            if estimate is not None:
+                texts += estimate.notes
         for text in dict.fromkeys(texts):
             scores_of_text.setdefault(text, []).append(shown(name))
 
     scores_of_text.pop(REVERSED, None)  # it has a note of its own
 
-    return as_notes(
-        text if len(names) == len(measures_by_score) else f"{listed(names)}: {text}"
-        for text, names in scores_of_text.items()
-    )
+    sentences = []
+    for text, names in scores_of_text.items():
+        is_true_of_all = len(names) == len(measures_by_score)
+        sentences.append(text if is_true_of_all else f"{listed(names)}: {text}")
+
+    return as_notes(sentences)
 
 
 def _tables(

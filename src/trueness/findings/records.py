@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
@@ -28,6 +28,9 @@ from trueness._core.records import (
 )
 from trueness.findings.notes import Note, as_notes, section_text
 from trueness.metrics.confusion import Confusion
+
+if TYPE_CHECKING:  # the data of a finding, which is read when a report is made
+    from trueness.findings.subject import Subject
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 REPORT_OF: HigherFunction[Callable[..., Any]] = HigherFunction("report_of")
@@ -285,7 +288,7 @@ class Finding(Record):
     method: str = ""
     caveat: str = ""
     key: str = ""
-    _subject: Any = field(default=None, repr=False, compare=False)  # for a report
+    _subject: Subject | None = field(default=None, repr=False, compare=False)
 
     def __getattr__(self, name: str) -> Any:
         """Return a number of the answer by its name: ``finding.auc``.
@@ -357,7 +360,7 @@ class Finding(Record):
         return native_frame(columns, backend)
 
 
-def subject_of(answer: Finding) -> Any:
+def subject_of(answer: Finding) -> Subject | None:
     """Return the data that a finding is about; None where it does not hold them."""
     return answer._subject
 

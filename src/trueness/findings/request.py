@@ -81,7 +81,7 @@ class Request:
     # which columns: those that were named, or that were found
     label: str | None = None
     scores: tuple[str, ...] = ()
-    positive: Any = None
+    positive: Any = None  # as typed, then with the type of its column
     count: str | None = None
     by: str | None = None
     remarks: tuple[str, ...] = ()  # on columns that were found, not named

@@ -232,11 +232,11 @@ def label_plan_finding(plan: LabelSampleSize) -> Finding:
 
 def requirements(check: Check, counts_note: Note, undecided: str = "report") -> Finding:
     """Say which requirements hold, fail, or are still undecided; and the exit code."""
-    verdict = check.verdict
-    if verdict == OPEN and undecided != "report":
-        verdict = HOLDS if undecided == "pass" else FAILS
+    verdict_of_exit = check.verdict
+    if verdict_of_exit == OPEN and undecided != "report":
+        verdict_of_exit = HOLDS if undecided == "pass" else FAILS
 
-    code = {HOLDS: 0, FAILS: 4, OPEN: 5}[verdict]
+    code = {HOLDS: 0, FAILS: 4, OPEN: 5}[verdict_of_exit]
     rows = [
         (
             requirement.verdict,
@@ -246,7 +246,7 @@ def requirements(check: Check, counts_note: Note, undecided: str = "report") -> 
         )
         for requirement in check.ordered()
     ]
-    head = ("verdict", "requirement", "measured", "limits")
+    head = ("verdict", "requirement", "measured", "interval")
 
     return finding(
         "check",

@@ -260,7 +260,7 @@ def _history_figure(watch: Watch) -> Curves:
 
     ticks = tuple((place, name) for name, place in look_by_name.items())
     x = Axis("look", "Batch", look.min() - 0.5, look.max() + 0.5, ticks)
-    bounds = [] if watch.bound is None else [watch.bound]
+    bounds = [] if watch.bound is None else [watch.bound]  # the axis reaches it
     y = span(
         "batch", watch.what, columns["batch"], columns["low"], columns["high"], bounds
     )
@@ -269,22 +269,17 @@ def _history_figure(watch: Watch) -> Curves:
     ends = {"low": columns["low"], "high": columns["high"]}
     band = Line("interval of all so far", {"look": look, **ends})
 
-    guides = []
     dots = [line]
     rules = []
-
-    # the alarm and the change lie at batches that are drawn
     if watch.change is not None and watch.since in look_by_name:
         alarm = look_by_name[watch.since]
         rules.append((f"alarm: {watch.since}", alarm))
         dots.append(guide(x, y, [alarm], line["batch"][look == alarm], "alarm"))
-        if watch.change.first in look_by_name:
-            earliest = look_by_name[watch.change.first]
-            latest = look_by_name.get(watch.change.last, earliest)
-            guides.append(_area_of_change(earliest, latest, y))
 
-    if bounds:
-        guides.append(guide(x, y, [x.low, x.high], bounds * 2, "bound"))
+    guides = _areas_of_change(watch, look_by_name, y)
+    if watch.bound is not None:
+        heights = [watch.bound, watch.bound]
+        guides.append(guide(x, y, [x.low, x.high], heights, "bound"))
 
     return Curves(
         watch.what,
@@ -298,11 +293,24 @@ def _history_figure(watch: Watch) -> Curves:
     )
 
 
-def _area_of_change(first: float, last_batch: float, y: Axis) -> Line:
-    """Return the batches among which the change began, as an area of full height."""
+def _areas_of_change(
+    watch: Watch, look_by_name: Mapping[str, float], y: Axis
+) -> list[Line]:
+    """Return the batches among which a change began, as an area of full height.
+
+    There is none without an alarm, or where these batches are not drawn.
+    """
+    change = watch.change
+    if change is None or watch.since not in look_by_name:
+        return []
+    if change.first not in look_by_name:
+        return []
+
+    earliest = look_by_name[change.first]
+    latest = look_by_name.get(change.last, earliest)
     area = {
-        "look": np.array([first - 0.5, last_batch + 0.5]),
+        "look": np.array([earliest - 0.5, latest + 0.5]),
         "low": np.full(2, y.low),
         "high": np.full(2, y.high),
     }
-    return Line("the change began here", area)
+    return [Line("the change began here", area)]

@@ -176,25 +176,24 @@ def _at_prevalences(
     points: int,
 ) -> Curves:
     """Return one precision-recall curve for each curve and each prevalence."""
-    several = len(tallies) + len(models) > 1
+    has_several_curves = len(tallies) + len(models) > 1
 
     def label(name: str, prevalence: float) -> str:
         at_prevalence = f"prevalence {prevalence:g}"
-        return f"{name}, {at_prevalence}" if several else at_prevalence
+        return f"{name}, {at_prevalence}" if has_several_curves else at_prevalence
 
-    tallies_in_use = {}
+    tallies_by_label = {}
     model_lines = []
-    for prevalence in [
-        _options.fraction(fraction, "prevalences") for fraction in prevalences
-    ]:
+    for fraction in prevalences:
+        prevalence = _options.fraction(fraction, "prevalences")
         for name, t in tallies.items():
-            in_use = t.with_design(prevalence=prevalence)
-            tallies_in_use[label(name, prevalence)] = in_use
+            tally = t.with_design(prevalence=prevalence)
+            tallies_by_label[label(name, prevalence)] = tally
         for name, line in precision_recall_lines(models, prevalence).items():
             model_lines.append(replace(line, name=label(name, prevalence)))
 
     figure = figures.curve_figure(
-        "precision_recall", tallies_in_use, band=band, points=points
+        "precision_recall", tallies_by_label, band=band, points=points
     )
     return replace(figure, lines=(*figure.lines, *model_lines))
 

@@ -246,7 +246,7 @@ def evidence_of(
     data: Tally | Panel, threshold: float | Rule | None, *, title: str
 ) -> Declaration:
     """Return the counts of the one score of a report, as they may be published."""
-    counts: Any = data
+    counts = data
     if isinstance(data, Panel) and len(data.names) == 1:
         counts = data[data.names[0]]
 
@@ -271,14 +271,14 @@ def report_of(
     if isinstance(data, Mapping) and len(data) == 1:
         (data,) = data.values()
 
-    groups: Any = subject.groups
-    if groups:
-        groups = {
-            name: next(iter(part.values())) if isinstance(part, Mapping) else part
-            for name, part in groups.items()
-        }
+    groups: dict[Any, Panel | Tally] = {}
+    for name, counts in (subject.groups or {}).items():
+        # the counts of one score, by its name
+        groups[name] = (
+            next(iter(counts.values())) if isinstance(counts, Mapping) else counts
+        )
 
-    options = {"level": subject.request.level, "groups": groups} | options
+    options = {"level": subject.request.level, "groups": groups or None} | options
     report_file: Report = report(data, path, **options)
     return report_file
 

@@ -14,11 +14,11 @@ from dataclasses import fields, replace
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from trueness._core.arrays import Array
+from trueness._core.arrays import Array, Floats
 from trueness._core.figures import (
     Axis,
     Curves,
@@ -40,6 +40,7 @@ from trueness._core.numbers import (
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
 from trueness.calibration.proper_scores import ProperScore
 from trueness.comparison.results import Comparison
+from trueness.counts.values import Tally
 from trueness.findings.cut_answers import (
     about_point,
     matrix_table,
@@ -85,7 +86,7 @@ _PARTS_OF_SCORE = {
 }
 
 
-def show_in_notebook(answer: object) -> str:
+def show_in_notebook(answer: Record) -> str:
     """Return the HTML of an answer: sentences, one small table, one small figure."""
     if isinstance(answer, Finding):
         return _page(
@@ -104,18 +105,20 @@ def show_in_notebook(answer: object) -> str:
     return _page(sentences, _table(answer), figure_of(answer), notes)
 
 
-def sketch(answer: object) -> str:
+def sketch(answer: Record) -> str:
     """Return the HTML of the figure of an answer, or nothing."""
     figure = figure_of(answer)
     return "" if figure is None else picture(figure)
 
 
-def figure_of(answer: object) -> TitledFigure | None:
+def figure_of(answer: Record) -> TitledFigure | None:
     """Return the figure that shows an answer, or None where nothing can be drawn."""
     if isinstance(answer, Finding):
         subject = subject_of(answer)
         if answer.key == "ranking" and subject is not None:
-            return None if has_no_labels(subject.cases) else _roc_curves(answer)
+            if has_no_labels(subject.cases):
+                return None
+            return _roc_curves(tallies_of(subject.data), answer.numbers["scores"])
         if not answer.figures:
             return None
         first = answer.figures[0]
@@ -129,7 +132,7 @@ def figure_of(answer: object) -> TitledFigure | None:
         return _curves_of({"": answer})
     if isinstance(answer, Answers) and _are_one_kind_of_curve(answer):
         return _curves_of(dict(list(answer.items())[:MAX_CURVES]))
-    if isinstance(getattr(answer, "probability", None), np.ndarray):
+    if _has_probabilities(answer):
         return _reliability_curve(answer)
 
     estimates = dict(list(_comparable_estimates(answer).items())[:MAX_INTERVALS])
@@ -145,15 +148,16 @@ def figure_of(answer: object) -> TitledFigure | None:
     return TitledFigure(figure_data, "", "Estimates with their intervals")
 
 
-def _roc_curves(answer: Finding) -> TitledFigure:
+def _roc_curves(
+    tallies: Mapping[str, Tally], measures_by_score: Mapping[str, Any]
+) -> TitledFigure:
     """Draw the ROC curves of the scores, the best ones first."""
-    tallies = tallies_of(subject_of(answer).data)
-    names = [name for name in answer.numbers["scores"] if name in tallies]
-    areas = answer.numbers["scores"]
-    best = {
-        f"{shown(name, 30)}: AUC {areas[name]['auc'].value:.3f}": tallies[name]
-        for name in names[:MAX_CURVES]
-    }
+    names = [name for name in measures_by_score if name in tallies]
+    best = {}
+    for name in names[:MAX_CURVES]:
+        area = measures_by_score[name]["auc"].value
+        best[f"{shown(name, 30)}: AUC {area:.3f}"] = tallies[name]
+
     return TitledFigure(
         curve_figure("roc", best), "", f"ROC curve of {', '.join(best)}"
     )
@@ -198,7 +202,19 @@ def _are_fractions(values: Array) -> bool:
     return bool(values.min() >= 0 and values.max() <= 1)
 
 
-def _reliability_curve(answer: Any) -> TitledFigure | None:
+class ScoresWithProbabilities(Protocol):
+    """An answer with the probability that each score means."""
+
+    score: Floats
+    probability: Floats
+
+
+def _has_probabilities(answer: Record) -> TypeGuard[ScoresWithProbabilities]:
+    """Return whether an answer has a probability for each of several scores."""
+    return isinstance(getattr(answer, "probability", None), np.ndarray)
+
+
+def _reliability_curve(answer: ScoresWithProbabilities) -> TitledFigure | None:
     """Draw the probability that a score means, beside the diagonal."""
     score = answer.score
     probability = answer.probability
@@ -218,7 +234,7 @@ def _reliability_curve(answer: Any) -> TitledFigure | None:
     return TitledFigure(data, "", "Reliability curve")
 
 
-def _sentences(answer: Any) -> list[str]:
+def _sentences(answer: Record) -> list[str]:
     """Say the answer in words: the first line of what it prints."""
     if isinstance(answer, Answers):
         return []
@@ -246,12 +262,12 @@ def _sentences(answer: Any) -> list[str]:
     return docstring.splitlines()[:1]
 
 
-def _is_of_one_threshold(answer: object) -> bool:
+def _is_of_one_threshold(answer: Record) -> TypeGuard[Validation]:
     """Return whether an answer is what to expect of one threshold on new cases."""
     return isinstance(answer, Validation) and isinstance(answer.choice, OperatingPoint)
 
 
-def _table(answer: Any) -> str:
+def _table(answer: Record) -> str:
     """Write the numbers of an answer under one another."""
     if isinstance(answer, Estimate):
         return ""
@@ -264,7 +280,7 @@ def _table(answer: Any) -> str:
     return _html_table(("", "estimate"), rows) if rows else ""
 
 
-def _rows(answer: Any) -> Iterable[tuple[str, str]]:
+def _rows(answer: Record) -> Iterable[tuple[str, str]]:
     """Go through the numbers of an answer, by their names."""
     if isinstance(answer, Answers):
         return [(str(name), _first_line(part)) for name, part in answer.items()]
@@ -309,7 +325,7 @@ def _rows_of_comparison(answer: Comparison) -> list[tuple[str, str]]:
     return rows
 
 
-def _rows_of_field(answer: object, name: str) -> list[tuple[str, str]]:
+def _rows_of_field(answer: Record, name: str) -> list[tuple[str, str]]:
     """Write one field of an answer; a mapping or several parts take several rows."""
     value = getattr(answer, name)
     is_hidden = name.startswith("_") or name in _FIELDS_NOT_SHOWN
@@ -380,7 +396,7 @@ def _part_name(value: object) -> str:
     return str(getattr(value, "name", ""))
 
 
-def _comparable_estimates(answer: object) -> dict[str, Estimate]:
+def _comparable_estimates(answer: Record) -> dict[str, Estimate]:
     """Collect estimates on one scale, which can stand in one figure."""
     if isinstance(answer, Estimate):
         return {answer.name or "estimate": answer}
@@ -408,7 +424,7 @@ def _comparable_estimates(answer: object) -> dict[str, Estimate]:
     return dict(list(estimates.items())[:1])
 
 
-def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
+def _estimates(answer: Record) -> Iterable[tuple[str, Any]]:
     """Go through the estimates that an answer holds, by their names."""
     # of a comparison
     if isinstance(answer, Comparison):
