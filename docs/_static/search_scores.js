@@ -52,11 +52,21 @@ const WITHOUT_TITLES = ["maths/", "_generated/rooms/"];
 const ENTRY_POINTS = 60;
 const LEAST_OVERLAP = 0.6;
 
+// words of a question that say nothing of its subject: "how do I get ..."
+const QUESTION_WORDS = new Set(
+  (
+    "how do does i my can could should would may must what which when where why get " +
+    "make put tell use want need each several between within"
+  ).split(" "),
+);
+
 function wordsOf(text) {
   const stemmer = new Stemmer();
   const words = text.toLowerCase().match(/[\p{L}\p{N}@]+/gu) || [];
   // a number alone says nothing: "90% recall", "95 % CI"
-  const telling = words.filter((word) => !stopwords.has(word) && !/^\d+$/.test(word));
+  const telling = words.filter(
+    (word) => !stopwords.has(word) && !QUESTION_WORDS.has(word) && !/^\d+$/.test(word),
+  );
   return new Set(telling.map((word) => stemmer.stemWord(word)));
 }
 

@@ -188,8 +188,9 @@ def fermi_dirac(
     data
         A tally: N, N1 and the AUC are those of its labelled cases (ties count 1/2).
     n, n_pos, auc, prevalence
-        These three numbers, in place of a tally. ``n_pos`` may be an expected number,
-        not necessarily whole; or pass ``prevalence``, so that it is ``n * prevalence``.
+        In place of a tally: the number of cases, the AUC, and the number of positives
+        or the prevalence. ``n_pos`` may be an expected number, not necessarily whole;
+        with ``prevalence`` it is ``n * prevalence``.
 
     Examples
     --------
