@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from math import isnan
 from typing import Any
 
-from trueness._core.numbers import listed, number_of, percent
+from trueness._core.numbers import level_text, listed, number_of, percent
 
 # Dominance.verdict in words, of the first and the second classifier
 _VERDICTS = {
@@ -43,8 +43,8 @@ def _about_guarantee(guaranteed: Any) -> str:
     rule = str(guaranteed.rule).removeprefix("Rule: ").capitalize()
     return (
         f"{rule}. {guaranteed.constraint} holds in the population with a confidence of "
-        f"{100 * guaranteed.level:g} %; the value is {guaranteed.value:.3g} here, its "
-        f"bound {guaranteed.bound:.3g}."
+        f"{level_text(guaranteed.level)}. In the sample the value is "
+        f"{guaranteed.value:.3g}; its bound is {guaranteed.bound:.3g}."
     )
 
 
@@ -68,7 +68,7 @@ def _about_ranks(distribution: Any) -> str:
 
 
 def _about_platt(line: Any) -> str:
-    """Write the curve that makes probabilities of scores."""
+    """Write the curve that turns scores into probabilities."""
     score = "the score" if line.scale == "identity" else "the logit of the score"
     return (
         f"The log odds of a positive are {line.intercept:.4g} + {line.slope:.4g} times "
