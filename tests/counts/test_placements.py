@@ -6,10 +6,10 @@ import pytest
 import trueness
 from trueness import Tally
 from trueness.counts.placements import (
-    coarser,
+    coarsen,
     corners,
+    group_counts,
     group_starts,
-    grouped,
     runs,
     tied_proportion,
     twice_wins,
@@ -139,8 +139,8 @@ def test_groups_hold_about_equally_many_cases(count, most, starts):
 def test_fewer_rows_hold_all_cases(most):
     tally = sample(1, rows=60)
 
-    coarse = coarser(tally, most)
-    neg, pos = grouped(tally.neg, tally.pos, most)
+    coarse = coarsen(tally, most)
+    neg, pos = group_counts(tally.neg, tally.pos, most)
 
     assert 1 < len(coarse) <= most
     assert coarse.pos.tolist() == pos.tolist()
@@ -152,8 +152,8 @@ def test_fewer_rows_hold_all_cases(most):
 def test_few_rows_stay_as_they_are():
     tally = sample(1)
 
-    assert coarser(tally, len(tally)) is tally
-    assert grouped(tally.neg, tally.pos, len(tally))[0] is tally.neg
+    assert coarsen(tally, len(tally)) is tally
+    assert group_counts(tally.neg, tally.pos, len(tally))[0] is tally.neg
 
 
 def test_both_classes_count_the_same_when_rows_are_joined():
@@ -161,7 +161,7 @@ def test_both_classes_count_the_same_when_rows_are_joined():
     pos = np.array([5, 5, 0, 0, 0, 0])
     neg = np.array([0, 0, 250, 250, 250, 250])
 
-    of_negatives, of_positives = grouped(neg, pos, 2)
+    of_negatives, of_positives = group_counts(neg, pos, 2)
 
     assert of_positives.tolist() == [10, 0]
     assert of_negatives.tolist() == [0, 1000]

@@ -437,7 +437,7 @@ def coefficient_influence(
     return design @ np.linalg.pinv(information, hermitian=True), p
 
 
-def separated(
+def are_separated(
     column: Floats, pos: Array, neg: Array, only_cut: float | None = None
 ) -> bool:
     """Return whether a cut separates the classes, but for cases at the cut itself.

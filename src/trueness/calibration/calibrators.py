@@ -22,7 +22,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.solvers import pool_violators, pooled_blocks
 from trueness.calibration.field_rules import check_ascending, check_probabilities
 from trueness.calibration.folds import deal_cases
-from trueness.calibration.forecasts import equal_mass_bins, pooled
+from trueness.calibration.forecasts import equal_mass_bins, pool_rows
 from trueness.calibration.label_maps import pooled_bins
 from trueness.calibration.maps import (
     Formula,
@@ -411,7 +411,7 @@ def _cross_validated_log_losses(
 ) -> Floats:
     """Return the mean log loss of each candidate on cases that it was not fitted to."""
     # many distinct scores are pooled: losses then differ by far less than chance
-    score, pos, neg = pooled(t.score, t.pos, t.neg, 4096)
+    score, pos, neg = pool_rows(t.score, t.pos, t.neg, 4096)
     folds_of_neg = deal_cases(neg, folds, rng)
     folds_of_pos = deal_cases(pos, folds, rng)
     losses = np.zeros(len(candidates))

@@ -22,7 +22,7 @@ from trueness.calibration.forecasts import (
     Forecasts,
     equal_mass_bins,
     equal_width_bins,
-    pooled,
+    pool_rows,
 )
 from trueness.calibration.lines import (
     LineFit,
@@ -246,7 +246,9 @@ def _interval_from_lines(
     if p_value < SIGNIFICANT_CURVATURE:
         return _LineInterval(zero, one, [_note_on_curvature(p_value)])
 
-    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS)
+    score, pos, neg = pool_rows(
+        forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS
+    )
     lines = fit.lines_in_ellipse(level)
     # (lines, rows): log odds of each line at each score
     odds = lines[:, :1] + lines[:, 1:] * log_odds(score)
@@ -374,7 +376,9 @@ def calibration_index(
     span = _options.fraction(span, "span", ends="(]")
     level = _options.fraction(level, "level")
 
-    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _INDEX_ROWS)
+    score, pos, neg = pool_rows(
+        forecasts.score, forecasts.pos, forecasts.neg, _INDEX_ROWS
+    )
     cases = (pos + neg).astype(np.float64)
     curve = loess_curve(score, pos, cases, span)
     values = _distance_summaries(score, cases, curve)

@@ -152,7 +152,7 @@ def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
     return min(cases, variance_of_case / variance)
 
 
-def pooled(
+def pool_rows(
     score: Floats, pos: Array, neg: Array, max_rows: int = MAX_POOLED_ROWS
 ) -> tuple[Floats, Array, Array]:
     """Return at most ``max_rows`` rows, by pooling neighbours at their mean score."""

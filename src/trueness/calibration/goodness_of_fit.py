@@ -19,7 +19,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Answer
 from trueness._core.solvers import fit_logistic, isotonic_curve
-from trueness.calibration.forecasts import Forecasts, equal_mass_bins, pooled
+from trueness.calibration.forecasts import Forecasts, equal_mass_bins, pool_rows
 from trueness.calibration.lines import LineFit, log_odds, obstacle_to_line
 from trueness.calibration.residuals import TestResult, residuals_from_scores
 from trueness.counts.answers import of_tally, refuse
@@ -313,7 +313,7 @@ def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult
 
 def _isotonic(forecasts: Forecasts, settings: TestSettings) -> TestResult:
     """Return the test of MCB (Brier score) against labels drawn from the scores."""
-    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg)
+    score, pos, neg = pool_rows(forecasts.score, forecasts.pos, forecasts.neg)
     cases = pos + neg
 
     def miscalibration(positives: Array) -> float:

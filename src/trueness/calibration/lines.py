@@ -16,7 +16,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.records import Answer, Estimate
-from trueness._core.solvers import coefficient_influence, fit_logistic, separated
+from trueness._core.solvers import are_separated, coefficient_influence, fit_logistic
 from trueness.calibration.forecasts import Forecasts, variance_of_sum
 from trueness.calibration.residuals import TestResult
 from trueness.counts.answers import of_tally
@@ -103,7 +103,7 @@ def obstacle_to_line(forecasts: Forecasts) -> str:
         return f"two different scores; all cases have {forecasts.score[0]:g}."
 
     one_class = not forecasts.pos.any() or not forecasts.neg.any()
-    if one_class or separated(logit, forecasts.pos, forecasts.neg):
+    if one_class or are_separated(logit, forecasts.pos, forecasts.neg):
         return (
             "classes that overlap; here one threshold separates them perfectly, so the "
             "slope would be infinite."

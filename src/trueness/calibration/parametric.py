@@ -22,7 +22,7 @@ from trueness._core.checks.errors import (
     NotConvergedWarning,
     NotEnoughCases,
 )
-from trueness._core.solvers import LogisticFit, fit_logistic, separated
+from trueness._core.solvers import LogisticFit, are_separated, fit_logistic
 from trueness.calibration.field_rules import (
     check_ascending,
     check_counts,
@@ -171,7 +171,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     """
     _options.choice(scale, _SCALES, "scale")
     columns, (low, high) = _regressors(t, (scale,), "platt")
-    is_separated = separated(columns[0], t.pos, t.neg)
+    is_separated = are_separated(columns[0], t.pos, t.neg)
     targets = _choose_targets(targets, is_separated)
 
     fit = _fit(columns, t, targets)
@@ -194,7 +194,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     array([0.2, 0.8])
     """
     (log, log1m), (low, high) = _regressors(t, ("log", "log1m"), "beta")
-    targets = _choose_targets(targets, separated(log, t.pos, t.neg))
+    targets = _choose_targets(targets, are_separated(log, t.pos, t.neg))
 
     likelihoods = []
     maps = []
@@ -230,7 +230,7 @@ def temperature(
     """
     _options.choice(scale, _SCALES, "scale")
     columns, (low, high) = _regressors(t, (scale,), "temperature")
-    is_separated = separated(columns[0], t.pos, t.neg, only_cut=0.0)
+    is_separated = are_separated(columns[0], t.pos, t.neg, only_cut=0.0)
     targets = _choose_targets(targets, is_separated)
 
     fit = _fit(columns, t, targets, intercept=False)

@@ -33,7 +33,7 @@ from trueness.calibration.forecasts import (
     Forecasts,
     effective_sample_size,
     equal_mass_bins,
-    pooled,
+    pool_rows,
 )
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
@@ -117,7 +117,7 @@ def reliability(
     effective_cases = effective_sample_size(forecasts, curve)
     # labels are drawn for whole cases, so each row needs at least one
     max_rows = max(min(MAX_POOLED_ROWS, int(effective_cases)), 1)
-    score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, max_rows)
+    score, pos, neg = pool_rows(forecasts.score, forecasts.pos, forecasts.neg, max_rows)
     drawn_curves = _curves_of_drawn_labels(
         score, pos + neg, effective_cases, shown_score, replicates, generator
     )
@@ -125,7 +125,7 @@ def reliability(
     consistency_low, consistency_high = np.quantile(drawn_curves, tails, axis=0)
 
     # confidence band: counts are scaled to the effective sample size
-    band_score, band_pos, band_neg = pooled(score, pos, neg, MAX_BAND_ROWS)
+    band_score, band_pos, band_neg = pool_rows(score, pos, neg, MAX_BAND_ROWS)
     scale = effective_cases / float((band_pos + band_neg).sum())
     band_low, band_high = _confidence_band(band_pos * scale, band_neg * scale, level)
     confidence_low = np.interp(shown_score, band_score, band_low)

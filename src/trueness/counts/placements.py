@@ -95,11 +95,12 @@ def corners(t: Tally) -> Tally:
     return _join_rows(labelled, run_starts(labelled))
 
 
-def coarser(t: Tally, most: int) -> Tally:
-    """Return a tally of at most ``most`` rows, by merging neighbours as ``grouped``."""
-    if len(t) <= most:
+def coarsen(t: Tally, max_rows: int) -> Tally:
+    """Return a tally of fewer rows, by merging neighbours as ``group_counts``."""
+    if len(t) <= max_rows:
         return t
-    return _join_rows(t, group_starts(_class_balanced_weight(t.neg, t.pos), most))
+    starts = group_starts(_class_balanced_weight(t.neg, t.pos), max_rows)
+    return _join_rows(t, starts)
 
 
 def _join_rows(t: Tally, start: Array) -> Tally:
@@ -112,19 +113,20 @@ def _join_rows(t: Tally, start: Array) -> Tally:
     )
 
 
-def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
-    """Return counts in at most ``most`` groups of neighbours of about equal weight."""
-    if neg.size <= most:
+def group_counts(neg: Array, pos: Array, max_groups: int) -> tuple[Array, Array]:
+    """Return counts in groups of neighbours of about equal weight."""
+    if neg.size <= max_groups:
         return neg, pos
-    start = group_starts(_class_balanced_weight(neg, pos), most)
-    return np.add.reduceat(neg, start), np.add.reduceat(pos, start)
+    starts = group_starts(_class_balanced_weight(neg, pos), max_groups)
+    return np.add.reduceat(neg, starts), np.add.reduceat(pos, starts)
 
 
-def group_starts(count: Array, most: int) -> Array:
+def group_starts(count: Array, max_groups: int) -> Array:
     """Return the first row of each group of neighbours, of about equally many cases."""
     middle = np.cumsum(count) - count / 2
-    position = middle / float(count.sum()) * most
-    group = np.minimum(position, most - 1).astype(int)
+    # where the middle of each row lies among groups of equal counts
+    position = middle / float(count.sum()) * max_groups
+    group = np.minimum(position, max_groups - 1).astype(int)
     return np.flatnonzero(np.diff(group, prepend=-1))
 
 

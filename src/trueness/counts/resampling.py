@@ -666,7 +666,7 @@ def simulate_panel(
 
 
 def _read_correlations(value: ArrayLike, size: int) -> Floats:
-    """Read correlations: one number for all pairs, or a symmetric matrix."""
+    """Return the matrix of correlations, which may be one number for all pairs."""
     matrix = _columns.as_floats(value, "correlation")
     if matrix.ndim == 0:
         matrix = np.full((size, size), float(matrix))

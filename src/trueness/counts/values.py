@@ -236,10 +236,10 @@ class Tally(Cases):
         if monotone is None:
             monotone = getattr(f, "monotone", False)
         if not self.binned:
-            return rescored(self, new_score)
+            return rescore(self, new_score)
         if not monotone:
             warn_user(BINS_FORGOTTEN, DoubtfulAssumptionWarning)
-            return rescored(self, new_score)
+            return rescore(self, new_score)
 
         low = read_output(new_score)
         high = read_output(_map_scores(f, self.high))
@@ -403,7 +403,7 @@ class Panel(Cases):
                 option="missing_scores",
                 example="drop",
             )
-        return rescored(self, output)
+        return rescore(self, output)
 
     def __iter__(self) -> Iterator[str]:
         """Walk through the names, as with a mapping."""
@@ -477,7 +477,7 @@ class Panel(Cases):
                 "The function of panel.combine must return one score per row, shape "
                 f"({len(self)},); it returned shape {score.shape}."
             )
-        return rescored(self, score)
+        return rescore(self, score)
 
     def expected(
         self,
@@ -566,7 +566,7 @@ def _read_clusters(cluster: ArrayLike, **outputs: Array) -> Array:
     return ids
 
 
-def rescored(x: Tally | Panel, new_score: Array) -> Tally:
+def rescore(x: Tally | Panel, new_score: Array) -> Tally:
     """Return a tally with the cases of each row at a new score."""
     _check_scores_kept(x)
     score = read_output(new_score)

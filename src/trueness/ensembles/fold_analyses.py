@@ -23,7 +23,7 @@ from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.paired import measured_columns, title_of
 from trueness.comparison.results import Comparison, compare_pairs
 from trueness.counts.folds import Folds
-from trueness.counts.values import Tally, rescored
+from trueness.counts.values import Tally, rescore
 from trueness.inference.differences import Difference
 from trueness.inference.estimates import (
     EvaluatedMeasure,
@@ -250,7 +250,7 @@ def _choose_without_each_fold(
         except Infeasible:
             continue
         points.append(point)
-        votes.append(rescored(fold, fold.score >= point.threshold))
+        votes.append(rescore(fold, fold.score >= point.threshold))
 
     return points, votes
 

@@ -84,7 +84,7 @@ def solve(n: int, n_pos: float, auc: float) -> RankLine:
 def _solve_better_than_chance(
     n: int, n_pos: float, *, excess: float, miss: float
 ) -> RankLine:
-    """Solve for an AUC of 1/2 + ``excess`` = 1 - ``miss``."""
+    """Return the solution for an AUC of 1/2 + ``excess`` = 1 - ``miss``."""
     if n_pos > n / 2:
         # rho -> 1 - rho turns P(r) into 1 - P(N + 1 - r)
         swapped = _solve_better_than_chance(n, n - n_pos, excess=excess, miss=miss)

@@ -300,7 +300,7 @@ def count_weights(metric: Metric) -> Coefficients | None:
 
 
 def _quotient(numerator: Metric, denominator: Metric) -> Metric:
-    """Divide a weighted sum of counts by another: it stays exact in whole numbers."""
+    """Return a quotient of weighted sums of counts, exact in whole numbers."""
     over = count_weights(numerator)
     under = count_weights(denominator)
     if over is None or under is None or not any(under):
@@ -397,7 +397,7 @@ def _as_float(value: Fraction) -> float:
 
 
 def _sum(terms: Terms, constant: float) -> Metric:
-    """Build ``constant + sum(coefficient * part)``, with equal parts collected."""
+    """Return ``constant + sum(coefficient * part)``, with equal parts collected."""
     collected = _collect_parts(terms)
     return Metric(
         _write_sum(collected, constant),

@@ -22,7 +22,7 @@ from trueness._core.binomial import clopper_pearson
 from trueness._core.records import Estimate
 from trueness.counts.answers import refuse
 from trueness.counts.cases import Cases, kish
-from trueness.counts.values import Tally, rescored
+from trueness.counts.values import Tally, rescore
 from trueness.inference.estimates import (
     EvaluatedMeasure,
     estimate_from_interval,
@@ -201,7 +201,7 @@ class Cut(NamedTuple):
         if unknown_depend_on_score(tally):
             sample = apply_design(tally)
             return cls(sample, sample.observed.score >= threshold)
-        two_rows = rescored(tally, tally.score >= threshold)  # bins at their lower ends
+        two_rows = rescore(tally, tally.score >= threshold)  # bins at their lower ends
         return cls(apply_design(two_rows), two_rows.labelled().score == 1)
 
     @property

@@ -24,7 +24,7 @@ from trueness._core.records import TwoAxes
 from trueness._core.solvers import rises_above_zero
 from trueness.counts.answers import design_parts_of, of_tally, refuse
 from trueness.counts.design import AT_RANDOM
-from trueness.counts.placements import coarser, corners
+from trueness.counts.placements import coarsen, corners
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Tally, tally_of_rows
@@ -520,7 +520,7 @@ class _RedrawnCounts:
         if not imputes_labels:
             # within a run of rows of one class the curve is straight
             rows = corners(tally)
-        few_rows = coarser(rows, _MAX_ROWS).without_design()
+        few_rows = coarsen(rows, _MAX_ROWS).without_design()
         observed = few_rows.with_design(unlabelled=design.unlabelled)
         targeted = few_rows.with_design(
             unlabelled=design.unlabelled, prevalence=design.prevalence

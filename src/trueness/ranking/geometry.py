@@ -24,7 +24,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import coarser, runs
+from trueness.counts.placements import coarsen, runs
 from trueness.counts.values import Tally
 from trueness.inference.estimates import (
     EvaluatedMeasure,
@@ -228,7 +228,7 @@ def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
 
     # about 2 n^(1/3) bins of the effective number of cases of the smaller class
     n_bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
-    binned = apply_design(coarser(t, n_bins))
+    binned = apply_design(coarsen(t, n_bins))
     kl_pos_to_neg = evaluate_measure(binned, _measure_pos_to_neg)
     kl_neg_to_pos = evaluate_measure(binned, _measure_neg_to_pos)
     varies = (

@@ -29,7 +29,7 @@ from trueness._core.checks.errors import NotConvergedWarning, NotEnoughCases
 from trueness._core.records import Answer, Estimate, Record
 from trueness._core.warn import warn_user
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import grouped, runs
+from trueness.counts.placements import group_counts, runs
 from trueness.counts.values import Tally
 from trueness.inference.estimates import estimate_from_variance
 from trueness.inference.intervals import Ends
@@ -293,7 +293,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
 def _bins_of_scores(t: Tally) -> tuple[Floats, Floats]:
     """Return negatives and positives in bins of scores, the lowest score first."""
     neg_runs, pos_runs = runs(t)
-    neg, pos = grouped(neg_runs[::-1], pos_runs[::-1], _MAX_BINS)
+    neg, pos = group_counts(neg_runs[::-1], pos_runs[::-1], _MAX_BINS)
     return neg.astype(np.float64), pos.astype(np.float64)
 
 
@@ -593,7 +593,7 @@ def _test_fit(t: Tally) -> _FitTest:
 
     # ten groups, or fewer, so that each has about five cases of a class
     n_groups = min(10, max(4, min(t.n_pos, t.n_neg) // 5))
-    neg, pos = grouped(t.neg[::-1], t.pos[::-1], n_groups)
+    neg, pos = group_counts(t.neg[::-1], t.pos[::-1], n_groups)
     undefined = _FitTest(math.nan, 0, math.nan)
     # two classes of n - 1 free proportions, less n - 1 cuts, alpha and b
     df = neg.size - 3

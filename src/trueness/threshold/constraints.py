@@ -305,7 +305,7 @@ class Objective(NamedTuple):
 def read_objective(
     maximize: str | Metric | None, minimize: str | Metric | None
 ) -> Objective:
-    """Read what is to be maximised or minimised; Youden's index by default."""
+    """Return what is maximised or minimised; Youden's index by default."""
     if minimize is None:
         objective = DEFAULT_OBJECTIVE if maximize is None else maximize
         shown = metric_of_option(objective, "maximize")

@@ -48,7 +48,7 @@ class ObservedRule(NamedTuple):
 
 
 def observe_rule(task: RepeatableChoice, runs: RepeatedChoices) -> ObservedRule:
-    """Count the cells of the chosen rule, as they are and without optimism."""
+    """Return the cells of the chosen rule, as they are and without optimism."""
     rule = task.choice.rule
     verdicts = [
         rule.verdicts({name: tally} if rule.groups else tally)

@@ -18,9 +18,9 @@ from trueness._core.checks import options as _options
 from trueness._core.records import Answer, Estimate
 from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
-from trueness.counts.placements import coarser, corners
+from trueness.counts.placements import coarsen, corners
 from trueness.counts.resampling import Seed, replicates
-from trueness.counts.values import Tally, rescored
+from trueness.counts.values import Tally, rescore
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import apply_design, check_prevalence_known
 from trueness.metrics.algebra import Metric, Ratio
@@ -173,12 +173,12 @@ def _estimate_costs(
 
 
 def _cut_at(tally: Tally, thresholds: Floats) -> list[Cut]:
-    """Cut a tally at several thresholds; rows between two of them are one."""
+    """Return a tally cut at each threshold; rows between two of them are one."""
     if not unknown_depend_on_score(tally):
         # probabilities of labels would need the scores themselves
         distinct = np.unique(thresholds)
         interval = np.searchsorted(distinct, tally.score, side="right")
-        tally = rescored(tally, interval)
+        tally = rescore(tally, interval)
         thresholds = np.asarray(np.searchsorted(distinct, thresholds) + 1.0, np.float64)
 
     sample = apply_design(tally)
@@ -209,7 +209,7 @@ def _optimism_of_cheapest(tally: Tally, weight: Floats, rng: Seed) -> _Choice:
     cases over that in the sample is the optimism (Efron 1983, JASA 78:316).
     """
     # neighbouring corners are pooled: 200 choices among 1,000 rows take little time
-    pooled = coarser(corners(tally), _MOST_ROWS)
+    pooled = coarsen(corners(tally), _MOST_ROWS)
     tpr = _running_rate(pooled.pos)
     fpr = _running_rate(pooled.neg)
     differences = []

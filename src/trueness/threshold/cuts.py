@@ -543,7 +543,7 @@ def _smallest_conflict(met: Met) -> list[int]:
 
 
 def _closest(cuts: Cuts, constraint: Constraint, allowed: Array) -> str:
-    """Say how close the metric comes to its bound, and at which threshold."""
+    """Return a sentence: how close the metric comes to its bound, and where."""
     name = constraint.metric.name
     values = np.where(allowed, np.asarray(constraint.metric(cuts.in_use)), np.nan)
     if np.isnan(values).all():

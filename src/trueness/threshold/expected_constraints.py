@@ -77,7 +77,7 @@ def _tighten(
     required: Sequence[Constraint],
     current: ExpectedConstraints,
 ) -> list[Constraint]:
-    """Move each bound by what new cases are expected to miss."""
+    """Return constraints with bounds moved by what new cases are expected to miss."""
     tightened = []
     for stated_constraint, current_constraint, observed, expected in zip(
         stated, required, current.observed, current.expected, strict=True

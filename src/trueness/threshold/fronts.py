@@ -169,7 +169,7 @@ class _DirectedMetric(NamedTuple):
 def _read_directed_metrics(
     options: Mapping[str, Iterable[str | Metric] | None],
 ) -> list[_DirectedMetric]:
-    """Read the metrics of each option, with the direction in which each is better."""
+    """Return the metrics of each option, with the direction in which each is better."""
     directed_metrics = []
     for option, metrics in options.items():
         if metrics is None:
@@ -251,7 +251,7 @@ def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
 
 
 def _ranks(cuts: Cuts, metric: Metric, places: Ints) -> Ints:
-    """Number the values of a metric from low to high; equal values share a number.
+    """Return the ranks of a metric's values, from low to high; equal ones share one.
 
     Floats give an order, but for values so near to each other that rounding may have
     changed it; these are compared in fractions.
@@ -282,7 +282,7 @@ def _ranks(cuts: Cuts, metric: Metric, places: Ints) -> Ints:
 def _sort_exactly(
     cuts: Cuts, metric: Metric, places: Ints, run: Ints
 ) -> tuple[Ints, NDArray[np.bool_]]:
-    """Sort a run of nearly equal values; return which differ from the one before."""
+    """Return a run of nearly equal values in order, and which differ from the last."""
     # squares of roots with their sign have the order of the roots
     exact = _cuts.exact_values(cuts, metric, places[run])
     order = sorted(range(run.size), key=exact.__getitem__)

@@ -307,7 +307,7 @@ def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
 
 
 def _count_cuts(tallies: Mapping[str, Tally]) -> tuple[list[Cuts], Cuts]:
-    """Count at every cut of each group, and of all cases together, in one unit."""
+    """Return the counts at every cut of each group, and of all cases, in one unit."""
     unit = _cuts.unit_of(
         counts for tally in tallies.values() for counts in (tally.pos, tally.neg)
     )

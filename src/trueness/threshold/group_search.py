@@ -196,7 +196,7 @@ class GroupSearch:
             ranges = wide.append(ranges.take(slice(_BATCH, None)))
 
     def _start(self, objective: tuple[int, int]) -> None:
-        """Begin anew: what the search for another objective found is no use here."""
+        """Forget the search for another objective, whose bounds do not hold here."""
         self.objective = objective
         self._weights = float_weights(objective)
         self.best_cuts: list[int] | None = None

@@ -386,7 +386,7 @@ def _prove(
     thresholds: Floats | None,
     fixed_sequence: bool,
 ) -> ProvedCuts:
-    """Find the cuts at which a constraint is proved with an error of at most alpha.
+    """Return the cuts at which a constraint is proved, with an error of alpha at most.
 
     Cuts are tried in an order that does not depend on the cases that test, until one
     fails: the first wrong cut of the order is then one fixed cut, and for any wrong cut

@@ -20,7 +20,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, native_frame
 from trueness.counts.answers import of_tally
-from trueness.counts.values import Tally, rescored
+from trueness.counts.values import Tally, rescore
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
@@ -158,7 +158,7 @@ def indeterminate_results(
 
     def rate(among: str) -> Estimate:
         # as if the rule flagged what is indeterminate
-        is_indeterminate = rescored(verdicts, verdicts.score == DEFERRED)
+        is_indeterminate = rescore(verdicts, verdicts.score == DEFERRED)
         return estimates(is_indeterminate, 1.0, [METRICS[among]], level=level)[among]
 
     return IndeterminateResults(

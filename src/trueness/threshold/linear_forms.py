@@ -106,7 +106,7 @@ def quotient_of_metric(
 
 
 def _quotient_of_part(term: Metric, cuts: Cuts, n_counts: int) -> Quotient | None:
-    """Read the coefficients of a metric off its values; None if it is not linear."""
+    """Return the coefficients of a metric, from its values; None if not linear."""
     # no case, one case of each count, and all sums of two of these: a polynomial of
     # degree two has no more coefficients. The first values give the weights of a
     # linear function, the others refute one that is not.

@@ -354,7 +354,7 @@ def _count_cuts(
     metrics: Sequence[Metric],
     auc: float | None,
 ) -> list[Cuts]:
-    """Count at every cut, for each prevalence that has to be looked at."""
+    """Return the counts at every cut, for each prevalence that matters."""
     if prevalence is not None and prevalence.is_range and method != "sweep":
         raise InputError(
             f"A range of prevalences needs the method sweep; found {method!r}.",

@@ -101,7 +101,7 @@ def prevalence_of_use(
 
 
 def read_prevalence(value: float | Prevalences | UsePrevalence) -> UsePrevalence | None:
-    """Read a prevalence of use: a number, two numbers, or an estimate."""
+    """Return a prevalence of use, from a number, two numbers, or an estimate."""
     if value is None or isinstance(value, UsePrevalence):
         return value
     if isinstance(value, Estimate):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.progress import progress
-from trueness.counts.placements import coarser, group_starts
+from trueness.counts.placements import coarsen, group_starts
 from trueness.counts.resampling import draw, whole_draws
 from trueness.counts.values import Tally
 from trueness.metrics.confusion import Confusion
@@ -50,7 +50,7 @@ def repeat_choice(
     rng: np.random.Generator,
 ) -> RepeatedChoices:
     """Repeat a choice on bootstrap samples of tallies of at most so many rows."""
-    pooled = [coarser(tally, most_rows) for tally in tallies]
+    pooled = [coarsen(tally, most_rows) for tally in tallies]
     units = [resampling_units(tally) for tally in pooled]
     places_in_tally = [_places_of_pooled_cuts(tally, most_rows) for tally in tallies]
 
@@ -84,7 +84,7 @@ def _choose_in_block(
     choose: Chooser,
     places_in_tally: list[Ints],
 ) -> RepeatedChoices:
-    """Choose in each sample, and count the cells of what was chosen."""
+    """Return the cells of what is chosen in each sample of a block."""
     size = len(samples[0].drawn.pos)
     in_sample = [_running_counts(places_of_group.drawn) for places_of_group in samples]
     left_out = [
@@ -242,7 +242,7 @@ def _cells_of_groups(
 
 
 def _cells(counts: Confusion, cuts: Ints, succeeded: NDArray[np.bool_]) -> Floats:
-    """Count positives and negatives flagged, deferred and cleared in some samples."""
+    """Return positives and negatives flagged, deferred and cleared in some samples."""
     if cuts.shape[1] == 1:
         # one cut defers nothing
         cuts = np.repeat(cuts, 2, axis=1)

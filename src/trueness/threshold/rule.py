@@ -40,7 +40,7 @@ from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.answers import OfTally, of_counts, of_tally
 from trueness.counts.cases import keep_rows
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.values import Tally, rescored
+from trueness.counts.values import Tally, rescore
 from trueness.inference.estimates import interval_notes
 from trueness.inference.expected_counts import labelled_or_expected, shows_values
 from trueness.inference.sample import check_prevalence_known
@@ -184,7 +184,7 @@ class Rule(Record):
             tally = labelled_or_expected(tally)
         conditions = [tally.score >= upper, tally.score < lower]
         verdicts = np.select(conditions, [FLAGGED, NOT_FLAGGED], DEFERRED)
-        return rescored(tally, verdicts)
+        return rescore(tally, verdicts)
 
     def to_sql(self, score: str = "score", group: str = "group") -> str:
         """Write the rule as an SQL expression: 1 flagged, 0 not, NULL deferred.
@@ -593,7 +593,7 @@ def _check_labels_not_expected(data: Tally | Mapping[Any, Tally]) -> None:
 
 def _proportion_deferred(verdicts: Tally, level: float) -> dict[str, Estimate]:
     """Return which proportion of all cases is not decided."""
-    deferred = rescored(verdicts, verdicts.score == DEFERRED)
+    deferred = rescore(verdicts, verdicts.score == DEFERRED)
     proportion = replace(METRICS["flagged_rate"], name="defer")
     return estimates(deferred, 1.0, [proportion], level=level)
 
