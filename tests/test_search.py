@@ -407,6 +407,15 @@ FIRST_PAGES = {
     "predictive values comparison test": "comparison",
     "statistical test for fairness": "comparison_groups",
     "api reference": "reference",
+    # questions in full sentences
+    "how do I correct the pass rate of an LLM judge": "nogold_judges",
+    "how do I compare two models scored on different test sets": "comparison",
+    "how do I change the confidence level": "ranking_how_sure",
+    "how do I check fairness between groups": "comparison_groups",
+    "how do I share my result without sharing data": "declarations",
+    "is the p-value two-sided": "comparison",
+    "can I use it with XGBoost": "estimators",
+    "how do I plot a calibration curve": "calibration",
 }
 FIND = """phrase => {
   const results = Search._performSearch(...Search._parseQuery(phrase));
