@@ -279,3 +279,16 @@ def test_matplotlib_is_imported_when_something_is_drawn(tmp_path):
     )
     assert said.splitlines()[:2] == ["False", "False"]
     assert 'pip install "trueness[plots]"' in said
+
+
+def test_an_interval_without_a_value_is_drawn():
+    """Verdicts alone determine no value of a test, but an interval."""
+    verdicts = np.random.default_rng(1).random((200, 3)) < 0.4
+    votes = trueness.panel(None, dict(zip("abc", verdicts.T.astype(int), strict=True)))
+    posterior = trueness.latent_class(votes)
+
+    axes = posterior.plot()
+
+    segments = [s for lines in axes.collections for s in lines.get_segments()]
+    ends = {tuple(segment[:, 0]) for segment in segments if np.size(segment)}
+    assert (posterior.prevalence.low, posterior.prevalence.high) in ends

@@ -54,6 +54,11 @@ def draw_intervals(ax: Axes, figure: Intervals) -> None:
     else:
         _draw_intervals_by_verdict(ax, figure, rows, verdicts)
 
+    # error bars hang on their value; some intervals have none
+    alone = np.isnan(figure.value) & np.isfinite(figure.low) & np.isfinite(figure.high)
+    if alone.any():
+        ax.hlines(rows[alone], figure.low[alone], figure.high[alone], colors=BLUE)
+
     for name, values in figure.marks.items():
         ax.plot(values, rows, "D", fillstyle="none", color=ACCENT, label=name)
 

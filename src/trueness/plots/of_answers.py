@@ -35,6 +35,7 @@ from trueness.evals.runs import Leaderboard
 from trueness.fermi.distribution import FermiDirac
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
+from trueness.metrics.grammar import text_of
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
 from trueness.nogold.figures import rates_figure
@@ -95,7 +96,7 @@ def _rates_at_threshold(answer: OperatingPoint) -> Intervals:
     return Intervals(
         "Rates at the threshold",
         "proportion, on these cases",
-        names=tuple(rates),
+        names=tuple(map(text_of, rates)),
         value=values,
         low=values,
         high=values,
