@@ -353,3 +353,10 @@ def test_negative_numbers_have_a_minus_sign_and_numbers_stay_in_one_line(panel):
     assert re.search(r"\N{MINUS SIGN}0\.\d+ to", page)
     assert not re.search(r"<td>[^<]*-0\.", page)
     assert not re.search(r"<(p|dd)[^>]*>[^<]*\d %", page)
+
+
+def test_the_ranking_stands_once_on_a_report(panel):
+    page = html(panel)
+
+    assert page.count('scope="col" class="number">AUC (interval)') == 1
+    assert "How good is each?" in page
