@@ -247,3 +247,28 @@ def test_the_interval_of_a_mean_cost_covers(rng):
         interval = trueness.multiclass_cost(*three_classes(rng, 150), COSTS).cost
         held += interval.low <= truth <= interval.high
     assert 0.925 < held / 400 < 0.98
+
+
+def test_classes_against_the_rest_are_no_groups():
+    classes = NAMES[np.arange(60) % 3]
+    scores = np.random.default_rng(2).dirichlet([1, 1, 1], 60)
+    frame = pd.DataFrame(scores, columns=[f"p_{name}" for name in NAMES[:3]])
+
+    by_hand = trueness.evaluate(
+        trueness.one_vs_rest(classes, scores, classes=NAMES[:3])
+    )
+    found = trueness.evaluate(frame.assign(label=classes))
+
+    assert "60 cases of 3 classes" in str(by_hand)
+    expected = trueness.multiclass_auc(classes, scores, classes=NAMES[:3])
+    for finding in (by_hand, found):
+        assert finding.numbers["multiclass_auc"].value == expected.value
+        assert list(finding.numbers["scores"]) == list(NAMES[:3])
+
+
+def test_a_class_of_one_case_has_no_joint_auc():
+    scores = np.eye(3)[[0, 1, 2, 0, 1]] + 0.1
+
+    finding = trueness.evaluate(trueness.one_vs_rest(["a", "b", "c", "a", "b"], scores))
+
+    assert finding.numbers["multiclass_auc"] is None

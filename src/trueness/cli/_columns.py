@@ -34,6 +34,7 @@ from trueness.data.column_roles import (
 )
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
+from trueness.data.multiclass import is_called_after
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.data.study_tables import has_study_tables
 from trueness.findings.request import Request
@@ -306,7 +307,7 @@ def classes_of(data: FileData) -> dict[Any, str]:
 
     classes = [str(value) for value in values]
     scores_by_class = {
-        name: [score for score in data.request.scores if _is_called_after(score, name)]
+        name: [score for score in data.request.scores if is_called_after(score, name)]
         for name in classes
     }
     one_score_each = all(len(scores) == 1 for scores in scores_by_class.values())
@@ -321,15 +322,6 @@ def classes_of(data: FileData) -> dict[Any, str]:
         "that is 1 for one class and 0 for the rest.",
         option="score",
     )
-
-
-def _is_called_after(score: str, class_name: str) -> bool:
-    """Return whether a column is named after a class: by its whole name, or one end."""
-    column = score.lower()
-    word = class_name.lower()
-    words_of_column = re.split(r"[^0-9a-z]+", column)
-    is_at_an_end = word in (column, words_of_column[0], words_of_column[-1])
-    return is_at_an_end or column.endswith(f"_{word}")
 
 
 def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:

@@ -51,6 +51,12 @@ from trueness.data.design_columns import with_remarks_on_unused
 from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
+from trueness.data.multiclass import (
+    MAX_CLASSES,
+    ClassTallies,
+    one_vs_rest,
+    scores_of_classes,
+)
 from trueness.data.named_roles import table_of
 from trueness.data.rating_words import coded_ratings
 from trueness.data.storage import are_counts
@@ -455,6 +461,10 @@ def _count_table(
         remarks = columns.remarks
 
         _refuse_long_table(name, takes, data, columns, keywords)
+        if name == "evaluate" and keywords.keys() <= {"label"}:
+            classes = _class_tallies(data, columns)
+            if classes is not None:
+                return CountedArguments(classes, other_arguments, remarks)
 
     reference = keywords.get("unlabelled")
     holds_columns = is_frame(reference) or isinstance(reference, Mapping)
@@ -475,6 +485,25 @@ def _count_table(
 
     counts = tally(data, score=score_columns, **keywords)
     return CountedArguments(counts, other_arguments, remarks, str(score_columns or ""))
+
+
+def _class_tallies(data: Any, columns: FoundColumns) -> ClassTallies | None:
+    """Count each class against the rest, where each has a score called after it."""
+    if not isinstance(columns.label, str) or len(columns.scores) < 3:
+        return None
+
+    table = table_of(data)
+    values = table.distinct(columns.label, MAX_CLASSES)
+    if table.reads_as(columns.label) == "labels" or not 3 <= len(values) <= MAX_CLASSES:
+        return None
+
+    score_of_class = scores_of_classes(values, columns.scores)
+    if not score_of_class:
+        return None
+
+    arrays = columns_of(data, [columns.label, *score_of_class.values()])
+    scores = {name: arrays[score] for name, score in score_of_class.items()}
+    return one_vs_rest(arrays[columns.label], scores)
 
 
 def _count_reference(reference: Any, score: str, keywords: Keywords) -> Any:

@@ -6,6 +6,7 @@ answers for all of them at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -28,8 +29,34 @@ from trueness.data.columns import column, is_frame, several_columns
 if TYPE_CHECKING:
     from trueness.threshold.class_costs import ClassDecisions
 
+MAX_CLASSES = 30
+MIN_CASES_OF_CLASS = 2  # of which an AUC can be estimated
 # by class and decision, or a square matrix
 _Costs: TypeAlias = Mapping[Any, Mapping[Any, float]] | ArrayLike
+
+
+class ClassTallies(dict[Any, Tally]):
+    """Tallies of each class against the rest, which count the same cases.
+
+    Tallies of groups, in any other mapping, count different cases.
+    """
+
+    def __init__(self, cases: _ScoresByClass) -> None:
+        """Count each class of these cases against the rest."""
+        self.cases = cases
+        names, code, scores = cases
+        super().__init__(
+            (name, _against_rest(scores[:, k], code, k, name))
+            for k, name in enumerate(names)
+        )
+
+    def auc_of_all(self, level: float) -> Estimate | None:
+        """Return the AUC of all classes; None where one has fewer than two cases."""
+        if any(tally.n_pos < MIN_CASES_OF_CLASS for tally in self.values()):
+            return None
+        names, code, scores = self.cases
+        labels = [names[k] if k >= 0 else None for k in code.tolist()]
+        return multiclass_auc(labels, scores, classes=names, level=level)
 
 
 def one_vs_rest(
@@ -38,7 +65,7 @@ def one_vs_rest(
     *,
     classes: Column | None = None,
     label: str | None = None,
-) -> dict[Any, Tally]:
+) -> ClassTallies:
     """Tallies of each class against all others, for more than two classes.
 
     Parameters
@@ -66,10 +93,31 @@ def one_vs_rest(
     Tally: 3 cases (2 negative, 1 positive, 0 unknown),
     3 distinct scores from 0.2 to 0.5
     """
-    names, code, matrix = _read_cases(y_true, scores, classes, label, "one_vs_rest")
-    return {
-        name: _against_rest(matrix[:, k], code, k, name) for k, name in enumerate(names)
-    }
+    return ClassTallies(_read_cases(y_true, scores, classes, label, "one_vs_rest"))
+
+
+def scores_of_classes(classes: Sequence[Any], scores: Sequence[str]) -> dict[Any, str]:
+    """Return the one score that is called after each class; else nothing.
+
+    A column belongs to a class that it is called after: ``cat``, ``p_cat``,
+    ``cat_score``.
+    """
+    score_of_class = {}
+    for name in classes:
+        called_so = [score for score in scores if is_called_after(score, str(name))]
+        if len(called_so) != 1:
+            return {}
+        score_of_class[name] = called_so[0]
+    return score_of_class
+
+
+def is_called_after(score: str, class_name: str) -> bool:
+    """Return whether a column is named after a class: by its whole name, or one end."""
+    column_name = score.lower()
+    word = class_name.lower()
+    words_of_column = re.split(r"[^0-9a-z]+", column_name)
+    is_at_an_end = word in (column_name, words_of_column[0], words_of_column[-1])
+    return is_at_an_end or column_name.endswith(f"_{word}")
 
 
 def _against_rest(score: Floats, code: Ints, k: int, name: LabelValue) -> Tally:

@@ -26,6 +26,7 @@ from trueness.counts.answers import of_counts
 from trueness.counts.cases import headings
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Panel, Tally, holds_readings, holds_tests
+from trueness.data.multiclass import ClassTallies
 from trueness.findings import subject as subjects
 from trueness.findings.diagnostic_tests import (
     are_tests,
@@ -111,6 +112,11 @@ def evaluate(
     request = Request(level=level, at=at)
     if isinstance(data, Confusion):
         data = data.verdicts
+
+    if isinstance(data, ClassTallies):
+        subject = subjects.subject(data, replace(request, classes=True))
+        answer = how_good(subject, data.auc_of_all(level), method=method)
+        return replace(answer, _subject=subject)
 
     if not isinstance(data, Mapping):
         named_data = {name: data} if isinstance(data, Tally) and name else data
