@@ -60,37 +60,61 @@ WISHES = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "asked"), WISHES)
-def test_every_distinct_score_is_a_step_and_numbers_are_the_librarys(
-    served, panel, wanted, asked
-):
-    for model in models(served, **DATA, **wanted):
-        t = panel[model["key"]]
-        assert model["size"] == len(t) + 1
-        best = trueness.best_threshold(t, **asked)
-        if "subject_to" in asked:
-            # the advised one is expected to keep the constraint on new cases
-            validation = trueness.validate_threshold(
-                t, **asked, constraints_on="new cases"
-            )
-            best = validation.choice
-        cuts = trueness.thresholds(t)
-        c = trueness.sweep(t)
-        for at in {model["start"], *range(0, model["size"], 7)}:
-            query = {**DATA, **wanted, "model": model["index"], "at": at}
-            found = served.json("/at", **query)
-            chosen, values = at == model["start"], found["values"]
-            cut = best.threshold if chosen else cuts[at]
-            assert values["threshold"] == (None if np.isinf(cut) else cut)
-            assert (values["tp"], values["fp"]) == (c.tp[at], c.fp[at])
-            recall = float(trueness.recall(c[at]))
-            assert percent(values["recall"]) == percent(recall)  # as shown
-            if at:  # above all scores there is no precision
-                share = wanted.get("prevalence", panel.prevalence)
-                precision = float(trueness.precision(c[at].at_prevalence(share)))
+def advised_threshold(tally, arguments):
+    """Return what the page advises: with constraints, what keeps them on new cases."""
+    if "subject_to" in arguments:
+        validation = trueness.validate_threshold(
+            tally, **arguments, constraints_on="new cases"
+        )
+        return validation.choice.threshold
+    return trueness.best_threshold(tally, **arguments).threshold
+
+
+@pytest.mark.parametrize(("fields", "arguments"), WISHES)
+def test_every_distinct_score_is_a_step_of_the_slider(served, panel, fields, arguments):
+    for model in models(served, **DATA, **fields):
+        cuts = trueness.thresholds(panel[model["key"]])
+
+        assert model["size"] == len(cuts)
+        for step in range(0, model["size"], 7):
+            if step == model["start"]:
+                continue
+            query = {**DATA, **fields, "model": model["index"], "at": step}
+            threshold = served.json("/at", **query)["values"]["threshold"]
+            assert threshold == (None if np.isinf(cuts[step]) else cuts[step])
+
+
+@pytest.mark.parametrize(("fields", "arguments"), WISHES)
+def test_the_slider_starts_at_the_advised_threshold(served, panel, fields, arguments):
+    for model in models(served, **DATA, **fields):
+        query = {**DATA, **fields, "model": model["index"], "at": model["start"]}
+
+        start = served.json("/at", **query)
+
+        threshold = advised_threshold(panel[model["key"]], arguments)
+        assert start["values"]["threshold"] == threshold
+        if "subject_to" in fields:
+            assert start["meets"] == [True]
+
+
+@pytest.mark.parametrize(("fields", "arguments"), WISHES)
+def test_numbers_of_a_step_are_those_of_the_library(served, panel, fields, arguments):
+    prevalence = fields.get("prevalence", panel.prevalence)
+
+    for model in models(served, **DATA, **fields):
+        counts = trueness.sweep(panel[model["key"]])
+        for step in {model["start"], *range(0, model["size"], 7)}:
+            query = {**DATA, **fields, "model": model["index"], "at": step}
+            values = served.json("/at", **query)["values"]
+
+            assert (values["tp"], values["fp"]) == (counts.tp[step], counts.fp[step])
+            # as shown, in per cent
+            recall = float(trueness.recall(counts[step]))
+            assert percent(values["recall"]) == percent(recall)
+            if step > 0:  # above all scores there is no precision
+                in_use = counts[step].at_prevalence(prevalence)
+                precision = float(trueness.precision(in_use))
                 assert percent(values["precision"]) == percent(precision)
-            if chosen and "subject_to" in wanted:
-                assert found["meets"] == [True]
 
 
 @pytest.mark.parametrize(
@@ -481,28 +505,49 @@ def test_what_was_cleaned_is_said_once(tmp_path):
     assert "decimal comma" in told
 
 
-def test_leaves_are_shown_with_the_rule_that_the_file_has(elsewhere):
+@pytest.fixture
+def leaves_with_rules(tmp_path, monkeypatch):
+    """Write leaves with rules to a file; return the rule of each leaf."""
+    monkeypatch.chdir(tmp_path)
     frame = pd.read_csv(trueness.samples.path("leaves"))
-    words = {n: f"age > {n} & <b>{n}</b>" for n in frame.leaf.unique()}
-    frame["rule"] = frame.leaf.map(words)
+    rules = {leaf: f"age > {leaf} & <b>{leaf}</b>" for leaf in frame.leaf.unique()}
+    frame["rule"] = frame.leaf.map(rules)
     frame["mixed"] = np.arange(len(frame)).astype(str)
     frame.to_csv("leaves.csv", index=False)
-    rows = trueness.leaves(frame, node="leaf", label="virus", count="n").report()
+    return rules
+
+
+def test_leaves_are_shown_with_the_rule_that_the_file_has(leaves_with_rules):
+    frame = pd.read_csv("leaves.csv")
+    report = trueness.leaves(frame, node="leaf", label="virus", count="n").report()
+
     with running("leaves.csv") as server:
-        text = server.section("leaves", file="given")  # its column is called rule
-        assert f"{rows.confidence[4]:.4f}" in text
-        found = dict(re.findall(r"<tr><t[hd][^>]*>(\d+)<.*?(age [^<]*)<", text))
-        assert found == {str(n): str(escape(w)) for n, w in words.items()}
-        assert "age" not in server.section("leaves", file="given", rule="-")
-        text = server.section("leaves", file="given", rule="mixed")
-        assert "rule must be the same in all rows of a leaf" in text
-        problems = server.json("/check", file="given", rule="nobody")["problems"]
-        assert "no column" in problems["rule"]
+        section = server.section("leaves", file="given")
+        without_rules = server.section("leaves", file="given", rule="-")
+
+    rows = dict(re.findall(r"<tr><t[hd][^>]*>(\d+)<.*?(age [^<]*)<", section))
+    assert rows == {str(n): str(escape(rule)) for n, rule in leaves_with_rules.items()}
+    assert f"{report.confidence[4]:.4f}" in section
+    assert "age" not in without_rules
+
+
+def test_a_column_that_is_no_rule_of_leaves_is_refused(leaves_with_rules):
+    with running("leaves.csv") as server:
+        mixed = server.section("leaves", file="given", rule="mixed")
+        missing = server.json("/check", file="given", rule="nobody")
+
+    assert "rule must be the same in all rows of a leaf" in mixed
+    assert "no column" in missing["problems"]["rule"]
+
+
+def test_lines_about_leaves_give_the_same_rules(leaves_with_rules, elsewhere):
+    with running("leaves.csv") as server:
         lines = elsewhere(server, file="given")
-    told = json.loads(lines.typed("command", "--json"))["result"]["leaves"]
-    assert {int(x["node"]): x["rule"] for x in told} == words
+
+    answer = json.loads(lines.typed("command", "--json"))["result"]["leaves"]
+    assert {int(leaf["node"]): leaf["rule"] for leaf in answer} == leaves_with_rules
     spoken = lines.spoken()
-    assert all(w in spoken for w in words.values())
+    assert all(rule in spoken for rule in leaves_with_rules.values())
 
 
 def test_groups_comparison_and_planning_are_sections_of_the_report(served, panel):
