@@ -51,25 +51,35 @@ def commands(page):
 COMMANDS = {page: lines for page in PAGES if (lines := commands(page))}
 
 
-def cases(n=600, *, seed=0):
-    """Labels and three scores, with columns of the names that pages use."""
+def random_frame(n=600, *, seed=0):
+    """Return labels and three scores, with columns of the names that pages use."""
     rng = np.random.default_rng(seed)
-    y = (rng.random(n) < 0.4).astype(int)
-    p, q, r = (1 / (1 + np.exp(rng.normal(size=n) - 2 * y + 1)) for _ in range(3))
-    frame = pd.DataFrame({"y": y, "p": p, "q": q, "r": r, "default": y, "a": p, "b": q})
-    frame["points"], frame["hospital"] = 1000 * p, np.arange(n) % 6
-    return frame
+    label = (rng.random(n) < 0.4).astype(int)
+    p, q, r = (1 / (1 + np.exp(rng.normal(size=n) - 2 * label + 1)) for _ in range(3))
+    return pd.DataFrame(
+        {
+            "y": label,
+            "p": p,
+            "q": q,
+            "r": r,
+            "default": label,
+            "a": p,
+            "b": q,
+            "points": 1000 * p,
+            "hospital": np.arange(n) % 6,
+        }
+    )
 
 
 def write_files(folder):
     """Write a file of every name that the commands of the pages read."""
-    frame = cases()
+    frame = random_frame()
     frame["site"] = frame["hospital"]
     for name in ("last_year", "new", "development", "preds", "predictions"):
         frame.to_csv(folder / f"{name}.csv", index=False)
     for name in ("predictions", "last_release", "new", "site_a", "site_b"):
         frame.to_parquet(folder / f"{name}.parquet")
-    cases(seed=1).to_parquet(folder / "today.parquet")
+    random_frame(seed=1).to_parquet(folder / "today.parquet")
     frame[["p", "q", "r"]].to_csv(folder / "today.csv", index=False)
     tests = frame[["y"]].assign(a=frame["p"] >= 0.5, b=frame["q"] >= 0.5).astype(int)
     tests.to_csv(folder / "tests.csv", index=False)
@@ -125,7 +135,7 @@ def before(line):
         rows.to_csv("labelled.csv", index=False)
     if "declaration.html" in line and not Path("declaration.html").exists():
         declare = "declare predictions.parquet --label y --score p --by year"
-        frame = cases().assign(year=lambda rows: 2020 + rows["hospital"] % 3)
+        frame = random_frame().assign(year=lambda rows: 2020 + rows["hospital"] % 3)
         frame.to_parquet("predictions.parquet")
         run(f"trueness {declare} -o declaration.html")
     if (

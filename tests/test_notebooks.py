@@ -32,21 +32,24 @@ def test_every_page_has_a_notebook(folder):
 @pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
 def test_a_notebook_is_its_page(page):
     """Type python docs/notebooks.py when this fails."""
-    kept = nbformat.read(notebooks.file_of(page), as_version=4)
-    nbformat.validate(kept)
+    notebook = nbformat.read(notebooks.file_of(page), as_version=4)
+    nbformat.validate(notebook)
 
-    assert sources(kept) == sources(notebooks.notebook(page))
-    assert all(c.get("outputs") for c in kept.cells if c.metadata.get("want"))
+    cells_with_output = [c for c in notebook.cells if c.metadata.get("want")]
+
+    assert sources(notebook) == sources(notebooks.notebook(page))
+    assert all(cell.get("outputs") for cell in cells_with_output)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", notebooks.PAGES, ids=lambda p: p.stem)
 def test_a_notebook_runs_and_shows_what_the_page_says(page, tmp_path):
-    book = notebooks.run(notebooks.notebook(page), tmp_path)
-    expected = [c for c in book.cells if c.metadata.get("want")]
+    notebook = notebooks.run(notebooks.notebook(page), tmp_path)
+    cells_with_output = [c for c in notebook.cells if c.metadata.get("want")]
+    assert cells_with_output
 
-    assert expected
-
-    for cell in expected:
-        said, seen = f"{cell.metadata.want}\n", f"{notebooks.shown(cell)}\n"
-        assert doctest.OutputChecker().check_output(said, seen, LIKE), (said, seen)
+    checker = doctest.OutputChecker()
+    for cell in cells_with_output:
+        expected = f"{cell.metadata.want}\n"
+        output = f"{notebooks.shown(cell)}\n"
+        assert checker.check_output(expected, output, LIKE), (expected, output)

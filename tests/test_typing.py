@@ -11,14 +11,21 @@ CALLS = Path(__file__).parent / "typing" / "calls.py"
 
 
 def is_of(value, kind):
-    """Is this value of the kind, as far as classes and their contents tell?"""
-    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    """Return whether a value is of a kind, as far as classes and contents tell."""
     if kind is typing.Any:
         return True
+
+    origin = typing.get_origin(kind)
     if origin is None or origin is np.ndarray:
         return isinstance(value, origin or kind)
-    parts, held = (value.values(), inside[1]) if origin is dict else (value, inside[0])
-    return isinstance(value, origin) and all(is_of(v, held) for v in parts)
+    if not isinstance(value, origin):
+        return False
+
+    if origin is dict:
+        _, kind_of_values = typing.get_args(kind)
+        return all(is_of(part, kind_of_values) for part in value.values())
+    kind_of_parts, *_ = typing.get_args(kind)
+    return all(is_of(part, kind_of_parts) for part in value)
 
 
 @pytest.mark.filterwarnings("ignore::trueness.OptimisticWarning")

@@ -9,20 +9,23 @@ SOURCE = Path(trueness.__file__).parent
 
 
 def private_reads(text):
-    """Names behind a dot that begin with an underscore and are not defined here."""
-    tree = ast.parse(text)
-    own = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    own |= {n.attr for n in ast.walk(tree) if _on(n, "self", "cls")}
+    """Return names behind a dot that begin with an underscore and are not of here."""
+    nodes = list(ast.walk(ast.parse(text)))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    own |= {node.attr for node in nodes if _on(node, "self", "cls")}
     own |= {
-        n.target.id
-        for n in ast.walk(tree)
-        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
-    reads = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
-    result = {n.attr for n in reads if n.attr[0] == "_" and n.attr[:2] != "__"}
+
     standard_library = {"_asdict", "_replace", "_fields", "_make", "_repr_html_"}
-    standard_library |= {"_exit", "_run_exitfuncs"}  # of os and atexit
-    return result - own - standard_library
+    # of os and atexit
+    standard_library |= {"_exit", "_run_exitfuncs"}
+
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    private = {name for name in attributes if name[0] == "_" and name[:2] != "__"}
+    return private - own - standard_library
 
 
 def _on(node, *names):

@@ -133,10 +133,11 @@ USE = {"prevalence": 0.1, "sampling": "case-control"}
 def cohort_and_sample():
     """Return a cohort, and its case-control sample: positives, a negative in nine."""
     rng = np.random.default_rng(3)
-    labels = rng.random(40_000) < 0.1
-    score = 1 / (1 + np.exp(-(rng.normal(size=labels.size) + 1.5 * labels - 1)))
-    drawn = labels | (rng.random(labels.size) < 1 / 9)
-    return trueness.tally(labels, score), trueness.tally(labels[drawn], score[drawn])
+    label = rng.random(40_000) < 0.1
+    score = 1 / (1 + np.exp(-(rng.normal(size=label.size) + 1.5 * label - 1)))
+    is_sampled = label | (rng.random(label.size) < 1 / 9)
+    cohort = trueness.tally(label, score)
+    return cohort, trueness.tally(label[is_sampled], score[is_sampled])
 
 
 def test_a_case_control_sample_is_worth_what_the_cohort_is():

@@ -197,11 +197,12 @@ def test_intervals_of_parts_come_nearer_with_more_cases(loss, part):
     """The same proportions with 10,000 times as many cases: a hundredth as wide."""
     score = [0.1, 0.3, 0.5, 0.7, 0.9]
     neg = np.array([85, 80, 50, 45, 25])
-    few = getattr(loss(Tally(score, neg, 100 - neg)), part)
-    many = getattr(loss(Tally(score, 10_000 * neg, 10_000 * (100 - neg))), part)
 
-    assert many.low < many.value < many.high
-    assert many.high - many.low < 0.011 * (few.high - few.low)
+    of_sample = getattr(loss(Tally(score, neg, 100 - neg)), part)
+    of_large = getattr(loss(Tally(score, 10_000 * neg, 10_000 * (100 - neg))), part)
+
+    assert of_large.low < of_large.value < of_large.high
+    assert of_large.high - of_large.low < 0.011 * (of_sample.high - of_sample.low)
 
 
 @pytest.mark.parametrize("loss", [trueness.brier, trueness.log_loss])

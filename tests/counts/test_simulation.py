@@ -28,16 +28,19 @@ def test_rank_frequencies_follow_fermi_dirac_when_balanced(n_pos, miss):
     assert result == pytest.approx(miss, abs=0.03)
 
 
-@pytest.mark.parametrize("r", [0.0, 0.3, 0.6])
-def test_ranks_of_a_panel_correlate_within_the_classes(r):
-    p = trueness.simulate_panel(
-        30_000, 10_000, {"a": 0.6, "b": 0.8, "c": 0.7}, correlation=r, rng=4
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
+def test_ranks_of_a_panel_correlate_within_the_classes(correlation):
+    aucs = {"a": 0.6, "b": 0.8, "c": 0.7}
+
+    panel = trueness.simulate_panel(
+        30_000, 10_000, aucs, correlation=correlation, rng=4
     )
-    for name, auc in {"a": 0.6, "b": 0.8, "c": 0.7}.items():
-        assert trueness.auc(p[name]).value == pytest.approx(auc, abs=0.015)
-    for rows in (p.rows[p.pos == 1], p.rows[p.neg == 1]):
-        result = spearmanr(rows).statistic[np.triu_indices(3, 1)]
-        assert result == pytest.approx(r, abs=0.04)
+
+    for name, auc in aucs.items():
+        assert trueness.auc(panel[name]).value == pytest.approx(auc, abs=0.015)
+    for rows in (panel.rows[panel.pos == 1], panel.rows[panel.neg == 1]):
+        by_pair = spearmanr(rows).statistic[np.triu_indices(3, 1)]
+        assert by_pair == pytest.approx(correlation, abs=0.04)
 
 
 def test_a_matrix_of_correlations():

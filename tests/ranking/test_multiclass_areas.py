@@ -32,11 +32,11 @@ def wins(scores, reference):
 
 def weighted_area(codes, scores, weight, true_class, others):
     """Return the area of a class against others, over all pairs of weighted cases."""
-    own = codes == true_class
-    rest = np.isin(codes, others)
-    pairs = weight[own][:, None] * weight[rest]
-    won = wins(scores[own, true_class], scores[rest, true_class])
-    return (pairs * won).sum() / pairs.sum()
+    is_own = codes == true_class
+    is_other = np.isin(codes, others)
+    weight_of_pairs = weight[is_own][:, None] * weight[is_other]
+    won = wins(scores[is_own, true_class], scores[is_other, true_class])
+    return (weight_of_pairs * won).sum() / weight_of_pairs.sum()
 
 
 def average_area(codes, scores, weight, average):

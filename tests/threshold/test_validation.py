@@ -233,11 +233,13 @@ def test_scores_of_any_size_are_validated_alike(scale):
     rng = np.random.default_rng(5)
     label = rng.integers(0, 2, 60)
     score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
-    one = trueness.validate_threshold(trueness.tally(label, score), "f1", rng=1)
-    two = trueness.validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
 
-    assert two.value == one.value
-    assert two.threshold.se == pytest.approx(one.threshold.se * scale, rel=0.01)
+    validation = validate_threshold(trueness.tally(label, score), "f1", rng=1)
+    of_scaled = validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
+
+    assert of_scaled.value == validation.value
+    scaled_error = validation.threshold.se * scale
+    assert of_scaled.threshold.se == pytest.approx(scaled_error, rel=0.01)
 
 
 def test_a_variance_that_is_not_known_narrows_nothing():
