@@ -8,10 +8,12 @@ from scipy import optimize, special, stats
 
 import trueness
 from trueness import Tally
+from trueness.inference.variance import Influence
 from trueness.inference.verification import (
     bins_of_labelled_cases,
     fit_logistic_line,
     impute_labels,
+    influence_through_imputation,
     normal_scores_of,
     score_difference_p_value,
 )
@@ -100,6 +102,37 @@ def test_imputed_counts_keep_the_number_of_cases():
         tally.neg + tally.pos + tally.unknown
     )
     assert (filled.pos >= tally.pos).all()
+
+
+def test_the_influence_of_a_label_is_its_slope():
+    """Up to half a case of each class, and to ranks that move with a case."""
+    score = np.arange(12, 0, -1.0)
+    pos = np.array([9, 8, 7, 6, 5, 5, 4, 3, 3, 2, 1, 1.0])
+    neg = np.array([1, 2, 2, 3, 4, 5, 6, 6, 7, 8, 9, 9.0])
+    unknown = np.array([3, 5, 2, 6, 4, 8, 3, 5, 7, 4, 6, 9.0])
+    label = np.repeat([1, 0, np.nan], 12)
+
+    def prevalence(pos, neg):
+        weight = np.concatenate([pos, neg, unknown])
+        counts = trueness.tally(label, np.tile(score, 3), weight=weight)
+        expected = impute_labels(counts).expected
+        return float(expected.pos.sum()) / float(expected.n)
+
+    value = prevalence(pos, neg)
+    counts = Tally(
+        score, pos=pos.astype(int), neg=neg.astype(int), unknown=unknown.astype(int)
+    )
+    by_one_case = np.array([-value, 1 - value]) / counts.n
+    of_value = Influence(*np.repeat(by_one_case[:, None], 12, axis=1))
+    influence = influence_through_imputation(impute_labels(counts), of_value)
+
+    # the first rows have bins of their own, whose borders a fraction of a case moves
+    for row in range(2, 12):
+        step = 1e-4 * (np.arange(12) == row)
+        by_positive = prevalence(pos + step, neg) - prevalence(pos - step, neg)
+        by_negative = prevalence(pos, neg + step) - prevalence(pos, neg - step)
+        assert influence.by_positive[row] == pytest.approx(by_positive / 2e-4, rel=0.07)
+        assert influence.by_negative[row] == pytest.approx(by_negative / 2e-4, rel=0.07)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])

@@ -211,6 +211,20 @@ def test_the_roc_band_of_labels_missing_at_random(high_scores_labelled):
     assert holds(band, truth)
 
 
+def test_a_single_missing_label_is_imputed_at_its_own_score():
+    # the first two rows are a straight part of the curve without the missing label
+    t = trueness.Tally(
+        [4, 3, 2, 1], pos=[9, 7, 5, 3], neg=[0, 0, 6, 9], unknown=[1, 0, 0, 0]
+    )
+    expected = impute_labels(t).expected
+
+    band = trueness.roc_band(t, unlabelled="missing at random", replicates=100, rng=1)
+
+    alarms = np.append(0, np.cumsum(expected.neg) / expected.n_neg)
+    hits = np.append(0, np.cumsum(expected.pos) / expected.n_pos)
+    assert band.tpr == pytest.approx(np.interp(band.fpr, alarms, hits), abs=1e-9)
+
+
 def test_the_precision_band_of_labels_missing_at_random(high_scores_labelled):
     t = high_scores_labelled
     expected = impute_labels(t).expected

@@ -253,3 +253,25 @@ def test_placements_of_fermi_dirac_ranks_have_the_variances_of_the_sums():
     over_negatives = of_negatives @ positives_before**2 - 0.8**2
 
     assert of_negatives_first == pytest.approx((over_positives, over_negatives))
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_drawn_scores_have_the_area_of_their_model(rng, model):
+    label = np.repeat([1, 0], [30, 50])
+
+    scores = MODELS[model].draw(rng, np.tile(label, (400, 1)), 0.8)
+
+    areas = [trueness.auc(label, score).value for score in scores]
+    error = np.std(areas) / 20
+    assert np.mean(areas) == pytest.approx(0.8, abs=4 * error)
+
+
+def test_fermi_dirac_ranks_of_all_cases_are_equally_frequent(rng):
+    label = np.repeat([1, 0], [30, 50])
+
+    scores = MODELS["fermi-dirac"].draw(rng, np.tile(label, (2000, 1)), 0.8)
+
+    # 80 ranks, from 0 to -79, and a random place among those of one rank
+    quarters, _ = np.histogram(scores, 4, range=(-79, 1))
+    assert quarters.sum() == scores.size
+    assert quarters / scores.size == pytest.approx([0.25] * 4, abs=0.01)

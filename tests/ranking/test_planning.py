@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness import InputError
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import apply_design
 from trueness.ranking import planning
@@ -160,6 +161,16 @@ def test_a_paired_difference_is_planned(rng):
     assert np.std(differences) == pytest.approx(plan.se, rel=0.2)
     # three standard errors
     assert np.mean(rejections) == pytest.approx(plan.power, abs=0.06)
+
+
+def test_a_difference_is_planned_for_a_half_width_or_a_power():
+    aucs = {"first": 0.85, "second": 0.75}
+
+    plan = trueness.plan_auc_difference(**aucs, half_width=0.05)
+
+    assert 1.9 * plan.se < 0.05 < 2.1 * plan.se
+    with pytest.raises(InputError, match="one goal"):
+        trueness.plan_auc_difference(**aucs, half_width=0.05, power=0.8)
 
 
 @pytest.mark.parametrize(
