@@ -609,3 +609,14 @@ def test_an_infinite_ratio_lies_between_corners_of_both_rates():
     assert result.value == math.inf
     assert result.low == pytest.approx(recall_low / fpr_high)
     assert result.high == math.inf
+
+
+def test_a_ratio_of_zero_ends_at_a_corner_of_both_rate_intervals():
+    verdicts = Tally([1, 0], pos=[0, 20], neg=[6, 30])
+
+    estimate = trueness.at_threshold(verdicts, 1, ["lr_positive"])["lr_positive"]
+
+    recall = stats.binomtest(0, 20).proportion_ci(method="wilson")
+    fpr = stats.binomtest(6, 36).proportion_ci(method="wilson")
+    assert (estimate.value, estimate.low) == (0, 0)
+    assert estimate.high == pytest.approx(recall.high / fpr.low)

@@ -275,3 +275,14 @@ def test_fermi_dirac_ranks_of_all_cases_are_equally_frequent(rng):
     quarters, _ = np.histogram(scores, 4, range=(-79, 1))
     assert quarters.sum() == scores.size
     assert quarters / scores.size == pytest.approx([0.25] * 4, abs=0.01)
+
+
+def test_the_interval_of_a_fitted_area_is_symmetric_on_the_probit_scale(rng):
+    label = np.repeat([1, 0], [300, 400])
+    # the positives vary less, so that alpha is about 2
+    score = np.where(label, rng.normal(1, 0.5, 700), rng.normal(size=700))
+
+    area = fit_binormal(label, score).auc
+
+    low, value, high = stats.norm.ppf([area.low, area.value, area.high])
+    assert (low + high) / 2 == pytest.approx(value, abs=1e-9)
