@@ -265,6 +265,20 @@ def test_a_report_has_the_measures_by_name():
     gini = trueness.gini(read("y"), read("p")).value
     assert "Gini (2 AUC - 1)" in text
     assert f"{gini:.3f}" in text
+    assert "net interventions avoided" in text
+    assert "risk (error rate)" in text
+    assert "Jeffreys test" not in text  # too many scores for rating grades
+
+
+def test_a_report_of_grades_has_the_jeffreys_test():
+    rows = pd.read_csv("cases.csv").round({"p": 1})
+    rows.to_csv("grades.csv", index=False)
+
+    result = run("report", "grades.csv", "--label", "y", "--score", "p", "-o", "r.html")
+
+    assert result.exit_code == 0, result.output
+    with open("r.html", encoding="utf-8") as file:
+        assert "Jeffreys test of each grade" in file.read()
 
 
 def test_groups_at_a_threshold_have_impact_ratios():

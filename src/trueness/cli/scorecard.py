@@ -18,6 +18,8 @@ from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
 from trueness.findings.records import Finding
 from trueness.findings.scorecards import (
+    DEFAULT_COVERAGES,
+    DEFAULT_THRESHOLDS,
     decisions,
     decisions_of_groups,
     grades,
@@ -33,8 +35,8 @@ DECISION, RISK_COVERAGE = "decision", "risk-coverage"
 KINDS = (DECISION, RISK_COVERAGE)
 # where a curve is shown when no place is named
 DEFAULT_PLACES = {
-    DECISION: (0.05, 0.1, 0.2, 0.3, 0.4, 0.5),
-    RISK_COVERAGE: (1.0, 0.9, 0.8, 0.7, 0.6, 0.5),
+    DECISION: DEFAULT_THRESHOLDS,
+    RISK_COVERAGE: DEFAULT_COVERAGES,
 }
 
 

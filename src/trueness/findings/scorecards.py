@@ -5,6 +5,7 @@ What credit and fraud teams, and readers of clinical prediction models, ask for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,6 +50,10 @@ NAMED_MEASURES: Mapping[str, str] = {
     "log_loss_clipped": "log loss, clipped as scikit-learn does",
 }
 MOST_GRADES = 100  # of a rating; more distinct scores are no grades
+_FEW_GRADES = 25  # in a report, where nobody says that scores are grades
+# where curves are shown when no place is named
+DEFAULT_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+DEFAULT_COVERAGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 MEASURES_OF_GROUPS = ("gini", "ks")  # in a table; all are among its numbers
 DECILE_HEAD = ("decile", "from", "cases", "positives", "rate", "gain", "lift", "KS")
 
@@ -162,12 +167,36 @@ def measures_by_name(subject: Subject) -> Finding | None:
     if deciles is not None:
         tables.append(replace(table_of_deciles(deciles, level), brief=False))
 
+    curves = _curves_by_name(best.tally, best.point.threshold, level)
+    for curve in curves.values():
+        tables += [replace(each, brief=False) for each in curve.tables]
+
     return finding(
         "by-name",
-        {"measures": measures, "deciles": deciles},
+        {
+            "measures": measures,
+            "deciles": deciles,
+            **{name: curve.numbers for name, curve in curves.items()},
+        },
         answer=(note("measures of", name=best.name),),
         tables=tuple(tables),
     )
+
+
+def _curves_by_name(tally: Tally, threshold: float, level: float) -> dict[str, Finding]:
+    """Return risk and coverage; of probabilities also net benefit, and few grades."""
+    questions: dict[str, Callable[[], Finding]] = {}
+    # a threshold that flags no case is infinite, and no distance from it is known
+    if math.isfinite(threshold):
+        questions["risks"] = partial(risks, tally, DEFAULT_COVERAGES, threshold, level)
+    if could_be_probabilities(tally):
+        questions["decisions"] = partial(decisions, tally, DEFAULT_THRESHOLDS, level)
+        # verdicts are no rating grades, and neither is a score of many distinct values
+        if 2 < len(tally.score) <= _FEW_GRADES:
+            questions["grades"] = partial(grades, tally, level=level)
+
+    answers = {name: answer_or_none(ask) for name, ask in questions.items()}
+    return {name: answer for name, answer in answers.items() if answer is not None}
 
 
 def _notes_of(stability: StabilityIndex | None) -> Sequence[str]:
