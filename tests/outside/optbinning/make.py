@@ -60,8 +60,8 @@ vectors.write(
     source="Navas-Palencia (2020), arXiv:2001.08025; data by formulas",
     compared="Gini of cases and of binned counts, PSI, information value",
     differs=(
-        "Its KS counts one negative too few at every place, so it is up to one over "
-        "the number of negatives smaller than ours, which is that of SciPy.",
+        "Its KS counts one negative too few at every score, so it can be smaller than "
+        "ours by one over the number of negatives. Ours is that of SciPy.",
         "Its default bins of a PSI are those of a tree; ours have equal size in the "
         "reference.",
     ),
