@@ -55,6 +55,7 @@ TABLE_ROWS_OF_CURVE = 7
 HISTOGRAM_RANGE = (-0.2, -0.02)
 MAX_LARGE_DOTS = 20  # more dots are drawn small
 MAX_CURVE_LABELS = 8  # curves that have their name beside them
+MAX_LABELS_WITH_INTERVAL = 5
 MAX_LABEL_LETTERS = 26
 LABEL_LETTER_WIDTH = 6.4  # width of a letter of these names, in units of the drawing
 MAX_TABLE_ROWS = 25  # of the table of a figure: of many curves each has fewer
@@ -284,6 +285,10 @@ def _labels_of_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     They stand under the diagonal, where no ROC curve of a useful classifier is.
     """
     labelled_curves, texts = _texts_of_labels(axes, figure, data, MAX_CURVE_LABELS)
+    if len(texts) > MAX_LABELS_WITH_INTERVAL:
+        # of so many curves the weaker ones run where long labels would stand
+        texts = [_without_interval(text) for text in texts]
+
     longest = max(len(label) for label in texts)
     left = axes.right - 6 - LABEL_LETTER_WIDTH * longest
     lowest = axes.height - BOTTOM - 12
@@ -324,9 +329,19 @@ def _texts_of_labels(
     letters = MAX_LABEL_WIDTH * (axes.right - axes.left) / LABEL_LETTER_WIDTH
     if max(map(len, texts), default=0) > letters:
         # the tables have the intervals
-        texts = [text.rpartition(" (")[0] for text in texts]
+        texts = [_without_interval(text) for text in texts]
 
     return named, texts
+
+
+def _without_interval(label: str) -> str:
+    """Return a label without what stands in its last parentheses.
+
+    >>> _without_interval("model (2) AUC 0.8 (0.7 to 0.9)")
+    'model (2) AUC 0.8'
+    """
+    before, _, interval = label.rpartition(" (")
+    return before if " to " in interval else label
 
 
 def _labels_over_curves(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
