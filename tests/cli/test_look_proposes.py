@@ -166,3 +166,14 @@ def test_columns_of_the_design_are_mentioned(tmp_path):
 
     assert "type --cluster patient." in said
     assert "type --by split." in said
+
+
+def test_rows_that_are_no_cases_have_their_commands(tmp_path):
+    tables = tmp_path / "tables.csv"
+    tables.write_text("TP,FP,FN,TN\n815,115,208,327\n")
+    attempts = tmp_path / "attempts.csv"
+    frame = pd.DataFrame({"item": np.arange(CASES) // 2, "passed": Y})
+    frame.assign(model=["a", "b"] * (CASES // 2)).to_csv(attempts, index=False)
+
+    assert "trueness evaluate --tp" in run("evaluate", tables).stderr
+    assert "type trueness evals" in run("compare", attempts).stderr

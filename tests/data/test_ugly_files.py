@@ -373,3 +373,16 @@ def test_an_index_test_is_no_index():
 
     with pytest.raises(InputError, match="If column 'Index test' holds the results"):
         trueness.evaluate(frame)
+
+
+def test_attempts_have_a_leaderboard():
+    frame = {"item": np.arange(CASES) // 2, "model": ["a", "b"] * 30, "passed": Y}
+
+    with pytest.raises(InputError, match="use leaderboard"):
+        trueness.compare(frame)
+
+
+def test_a_score_as_the_name_of_a_column_is_doubted():
+    finding = trueness.evaluate(pd.DataFrame({"1": Y, "0.6104": P}))
+
+    assert "the first row was read as names of columns" in str(finding)

@@ -35,6 +35,7 @@ from trueness.data.column_roles import (
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 from trueness.data.multiclass import is_called_after
+from trueness.data.named_roles import find_attempts
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.data.study_tables import has_study_tables
 from trueness.findings.request import Request
@@ -89,8 +90,10 @@ def choose_columns(
         )
     except InputError as err:
         # a column of scores with a few odd words is the likely one
-        advice = _advice_without_labels(source)
-        if err.option != "label":
+        advice = _advice_on_rows(source)
+        if not advice and err.option == "label":
+            advice = _advice_without_labels(source)
+        if not advice and err.option != "label":
             advice = source.few_words(source.types)
         raise err.rephrased(message=f"{err.message}{advice}") from None
 
@@ -103,10 +106,20 @@ def choose_columns(
     )
 
 
-def _advice_without_labels(source: Source) -> str:
-    """Say which commands answer about tests or studies without labels."""
+def _advice_on_rows(source: Source) -> str:
+    """Say which commands read a file whose rows are no cases."""
     if has_study_tables(source.types):
-        return " Each row is a 2x2 table, which trueness sites reads."
+        return (
+            " Each row is a 2x2 table, which trueness sites reads; trueness evaluate "
+            "--tp 8 --fp 1 --fn 2 --tn 9 reads one."
+        )
+    if find_attempts(source.table) is not None:
+        return " If each row is an attempt of a system at an item, type trueness evals."
+    return ""
+
+
+def _advice_without_labels(source: Source) -> str:
+    """Say which commands answer about tests without labels."""
     if len(tests_among(source.table, set())) >= 2:
         return " Where there are none, type trueness nogold or trueness agree."
     return ""

@@ -57,7 +57,7 @@ from trueness.data.multiclass import (
     one_vs_rest,
     scores_of_classes,
 )
-from trueness.data.named_roles import table_of
+from trueness.data.named_roles import find_attempts, table_of
 from trueness.data.rating_words import coded_ratings
 from trueness.data.storage import are_counts
 from trueness.data.study_tables import has_study_tables, study_tables
@@ -655,6 +655,8 @@ def _advice_on_columns(data: Any, table: DataTable, error: InputError) -> str:
             " Each row is a 2x2 table: summary_roc and across_sites answer about "
             "studies, Confusion(tp=, fp=, fn=, tn=) is one table."
         )
+    if find_attempts(table) is not None:
+        return " If each row is an attempt of a system at an item, use leaderboard."
     if error.option != "label":
         return _advice_on_odd_words(data, table)
     if len(tests_among(table, set())) >= 2:

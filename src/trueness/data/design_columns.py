@@ -6,6 +6,7 @@ of them is used unasked: an answer mentions it, with the argument that states it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -38,6 +39,8 @@ _SPLIT_WORDS = frozenset(
 _TRAINING_PARTS = frozenset(
     {"train", "training", "trn", "learn", "learning", "derivation", "development"}
 )
+# a name that a score of the first row may have become
+_NUMBER_WITH_DECIMALS = re.compile(r"-?\d*\.\d+")
 
 
 def with_remarks_on_unused(
@@ -59,6 +62,13 @@ def with_remarks_on_unused(
     ]
     for unused in design_columns(table, used):
         remarks.append(f'{unused.meaning}, type {unused.option}="{unused.column}".')
+    for score in roles.scores:
+        if _NUMBER_WITH_DECIMALS.fullmatch(score):
+            remarks.append(
+                f"A column is called {score!r}: if that is a score, the first row was "
+                "read as names of columns."
+            )
+            break
     return replace(roles, unused=tuple(remarks))
 
 
