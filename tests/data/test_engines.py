@@ -56,8 +56,10 @@ def test_one_meaning_on_every_engine(typed_engine, name):
     neg, pos, unknown = ([int(c == kind) for c in truth] for kind in "01?")
     expected = Tally(said.get("scores", score), neg=neg, pos=pos, unknown=unknown)
     frame = typed_engine({"y": pa.array(label), "p": pa.array(score)})
+
     assert trueness.tally(frame, label="y", score="p", **positive) == expected
     assert trueness.tally(frame, score="p") == expected.without_labels()
+
     p = trueness.panel(frame, label="y", scores=["p"], **positive)
     assert p["p"] == expected
 
@@ -157,8 +159,8 @@ SLIPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", SLIPS)
-def test_slips_on_every_lazy_engine(lazy_engine, words):
+@pytest.mark.parametrize("message", SLIPS)
+def test_slips_on_every_lazy_engine(lazy_engine, message):
     columns = {
         "y": [0, 1, 0, 1, None],
         "p": [0.5, NAN, 0.1, None, float("inf")],
@@ -168,12 +170,12 @@ def test_slips_on_every_lazy_engine(lazy_engine, words):
         "h": [0.5, 1.0, 1.0, 1.0, 1.0],
     }
     frame = lazy_engine({k: pa.array(v) for k, v in columns.items()})
-    with pytest.raises(InputError, match=words):
-        trueness.tally(frame, **SLIPS[words])
+    with pytest.raises(InputError, match=message):
+        trueness.tally(frame, **SLIPS[message])
 
 
 @pytest.mark.parametrize(
-    ("columns", "asked", "words"),
+    ("columns", "arguments", "message"),
     [
         ({"n": [2**62, 2**62]}, {}, "do not fit into 64 bits"),
         ({"n": [2**62, 2**62]}, {"at_most": 5}, "do not fit into 64 bits"),
@@ -187,10 +189,10 @@ def test_slips_on_every_lazy_engine(lazy_engine, words):
         ({"n": [1, 2], "p": [0.1, NAN]}, {"at_most": 5}, "infinite in 1 of 2 cases"),
     ],
 )
-def test_what_is_no_count_is_refused(columns, asked, words):
+def test_what_is_no_count_is_refused(columns, arguments, message):
     frame = pl.LazyFrame({"p": [0.5, 0.5]} | columns)
-    with pytest.raises(InputError, match=words):
-        trueness.tally(frame, score="p", count="n", **asked)
+    with pytest.raises(InputError, match=message):
+        trueness.tally(frame, score="p", count="n", **arguments)
 
 
 def test_many_labels_are_refused_while_streaming():
@@ -234,13 +236,13 @@ def binned_columns(rng):
 def test_bins_hold_what_they_say_on_every_engine(exact_engine, rng, design, at_most):
     columns = binned_columns(rng)
     frame = exact_engine(columns)
-    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+    options = {"label": "y", "score": "p", "at_most": at_most, **design}
     design_of_arrays = {role: columns[name].to_numpy() for role, name in design.items()}
     exact = trueness.tally(
         columns["y"].to_pylist(), columns["p"].to_numpy(), **design_of_arrays
     )
 
-    binned = trueness.tally(frame, **words)
+    binned = trueness.tally(frame, **options)
 
     assert len(binned) <= at_most
     assert binned.binned == (at_most < MOST_BINS)
@@ -261,10 +263,10 @@ def test_bins_hold_what_they_say_on_every_engine(exact_engine, rng, design, at_m
 def test_bins_are_the_same_on_every_engine(exact_engine, rng, design, at_most):
     columns = binned_columns(rng)
     polars_plan = pl.from_arrow(pa.table(columns)).lazy()
-    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+    options = {"label": "y", "score": "p", "at_most": at_most, **design}
 
-    binned = trueness.tally(exact_engine(columns), **words)
-    by_polars = trueness.tally(polars_plan, **words)
+    binned = trueness.tally(exact_engine(columns), **options)
+    by_polars = trueness.tally(polars_plan, **options)
 
     assert np.array_equal(binned.score, by_polars.score)
     for counts, counts_of_polars in zip(binned.counts, by_polars.counts, strict=True):
@@ -277,12 +279,12 @@ def test_binned_groups_hold_all_positives_on_every_engine(
     exact_engine, rng, design, at_most
 ):
     frame = exact_engine(binned_columns(rng))
-    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+    options = {"label": "y", "score": "p", "at_most": at_most, **design}
 
-    groups = trueness.tally(frame, **words, by="g")
+    groups = trueness.tally(frame, **options, by="g")
 
     positives = sum(tally.n_pos for tally in groups.values())
-    assert positives == pytest.approx(trueness.tally(frame, **words).n_pos)
+    assert positives == pytest.approx(trueness.tally(frame, **options).n_pos)
 
 
 def test_bins_of_extreme_scores_of_nothing_and_of_arrays():
@@ -290,8 +292,10 @@ def test_bins_of_extreme_scores_of_nothing_and_of_arrays():
     t = trueness.tally(pl.LazyFrame({"p": values}), score="p", at_most=4)
     assert t.n == 7
     assert (t.score[-1], t.high[0]) == (-1.7e308, 1.7e308)
+
     empty = pl.LazyFrame({"y": [], "p": []}, schema={"y": pl.Int64, "p": pl.Float64})
     assert trueness.tally(empty, label="y", score="p", at_most=5) == Tally()
+
     t = trueness.tally([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], at_most=2)
     assert (t.score.tolist(), t.high.tolist()) == ([0.3, 0.1], [0.4, 0.2])
 
@@ -300,12 +304,13 @@ def test_progress_is_shown_on_a_terminal_only(terminal, capsys):
     frame = pl.LazyFrame({"p": [0.1, 0.2]})
     trueness.tally(frame, score="p")
     assert capsys.readouterr().err == ""
+
     terminal()
     trueness.tally(frame, score="p")
     trueness.panel(frame, scores=["p"])
     shown = capsys.readouterr().err
-    for words in ("counting p", "2 of 2 rows", "counting in the engine"):
-        assert words in shown
+    for message in ("counting p", "2 of 2 rows", "counting in the engine"):
+        assert message in shown
     assert re.search(r"counting p: 2 rows, [0-9.]+ s", shown)
 
 
@@ -313,12 +318,14 @@ def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
     monkeypatch.setattr("trueness.data.engines.MAX_ROWS_SENT", 50)
     columns = {"y": [0, 1] * 50, "p": np.arange(100) / 100, "c": [1] * 100}
     rows = ibis.memtable(pa.table(columns))
+
     with pytest.raises(
         InputError, match=r"more than 50 distinct scores.*Type at_most=10000"
     ):
         trueness.tally(rows, label="y", score="p")
     with pytest.raises(InputError, match="Round the scores"):
         trueness.panel(rows, ["p", "c"], label="y")
+
     bins = trueness.tally(rows, label="y", score="p", at_most=20)
     assert bins.n == 100
     assert trueness.auc(bins).bounds[0] < 0.51 < trueness.auc(bins).bounds[1]
@@ -328,13 +335,13 @@ def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
 @pytest.mark.parametrize("library", ["daft", "datafusion"])
 def test_frames_that_are_not_read_say_what_to_type(library):
     frame = type("DataFrame", (), {"__module__": f"{library}.dataframe"})()
-    for ask, words in (
+    for ask, message in (
         (trueness.tally, {"score": "p"}),
         (trueness.panel, {"scores": ["a", "b"]}),
         (trueness.auc, {"score": "p"}),
     ):
         with pytest.raises(InputError, match=rf"{library} are not.*frame\.to_arrow"):
-            ask(frame, label="y", **words)
+            ask(frame, label="y", **message)
     with pytest.raises(InputError, match=rf"{library} are not.*frame\.to_arrow"):
         trueness.look(frame)
 
@@ -353,7 +360,7 @@ def test_whole_scores_that_floats_cannot_tell_apart_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("score", "words"),
+    ("score", "message"),
     [
         ("i::HUGEINT", None),
         ("(0.1 + i * 0.01)::DECIMAL(38, 25)", None),
@@ -362,15 +369,15 @@ def test_whole_scores_that_floats_cannot_tell_apart_are_refused():
          "distinguishes 1 of the 9 different decimals"),
     ],
 )  # fmt: skip
-def test_whole_numbers_of_128_bits_and_long_decimals(score, words):
+def test_whole_numbers_of_128_bits_and_long_decimals(score, message):
     query = f"SELECT i % 2 AS y, {score} AS p FROM range(9) t(i)"  # noqa: S608
     rows = duckdb.sql(query)
-    if words is None:
+    if message is None:
         t = trueness.tally(rows, label="y", score="p")
         assert t.pos.tolist() == [0, 1, 0, 1, 0, 1, 0, 1, 0]
         return
     for at_most in (None, 5):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             trueness.tally(rows, label="y", score="p", at_most=at_most)
 
 
@@ -401,7 +408,8 @@ WEIGHTS = ["any", "whole", "beyond 2**53", "far apart", "huge", "tiny"]
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_every_engine_adds_up_weights(engine, kind):
     rng = np.random.default_rng(3)
-    y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 8
+    y = rng.integers(0, 2, 60)
+    s = rng.integers(0, 9, 60) / 8
     w = rng.exponential(size=60) * (rng.random(60) < 0.9)
     w = {
         "any": w,
@@ -448,10 +456,12 @@ def test_weights_are_streamed_as_those_of_arrays_are_added_up(
     w = rng.exponential(size=2000) * (rng.random(2000) < 0.9)
     w[500:1000] = 0
     frame = batched({"y": pa.array(y), "s": s, "w": w})
-    asked = {"label": "y", "score": "s", "weight": "w", "positive": positive}
+    arguments = {"label": "y", "score": "s", "weight": "w", "positive": positive}
     want = trueness.tally(y, s, weight=w, positive=positive)
-    same_weights(trueness.tally(frame, **asked), want)
+    same_weights(trueness.tally(frame, **arguments), want)
+
     plain = trueness.tally(frame, score="s", weight="w")
+
     assert plain.unknown.sum() == pytest.approx(w.sum())
 
 
@@ -469,9 +479,9 @@ def test_what_is_wrong_with_weighted_rows_is_said(lazy_engine):
         frame = lazy_engine(good | columns)
         return trueness.tally(frame, label="y", score="s", weight="w", **more)
 
-    for words, slips in BAD_ROWS.items():
+    for message, slips in BAD_ROWS.items():
         for slip in slips if isinstance(slips, list) else [slips]:
-            with pytest.raises(InputError, match=words):
+            with pytest.raises(InputError, match=message):
                 tally(slip)
     with pytest.raises(InputError, match="finite numbers"):
         tally(BAD_ROWS["finite numbers"][0], at_most=2)
@@ -486,10 +496,12 @@ def test_what_is_wrong_with_weighted_rows_is_said(lazy_engine):
 @pytest.mark.parametrize("opened_by", [duckdb.read_csv, trueness.scan])
 def test_threads_share_a_relation_of_duckdb(opened_by, tmp_path):
     rng = np.random.default_rng(5)
-    y, p = rng.integers(0, 2, 20_000), rng.random(20_000)
+    y = rng.integers(0, 2, 20_000)
+    p = rng.random(20_000)
     path = tmp_path / "cases.csv"
     pd.DataFrame({"y": y, "p": p, "q": p**2}).to_csv(path, index=False)
-    rows, start = opened_by(str(path)), threading.Barrier(6)
+    rows = opened_by(str(path))
+    start = threading.Barrier(6)
     questions = [
         lambda: trueness.tally(rows, label="y", score="p").n,
         lambda: trueness.panel(rows, label="y", scores=["p", "q"]).n,
@@ -501,5 +513,5 @@ def test_threads_share_a_relation_of_duckdb(opened_by, tmp_path):
         return questions[k % 3]()
 
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(ask, range(6)))
-    assert found[:3] == found[3:] == [20_000, 20_000, found[2]]
+        result = list(pool.map(ask, range(6)))
+    assert result[:3] == result[3:] == [20_000, 20_000, result[2]]

@@ -52,13 +52,16 @@ def counted(frame):
 
 
 def test_parquet_files_globs_directories_and_lists(lake, cases):
-    whole = trueness.tally(cases["y"], cases["p"])
-    assert counted(trueness.scan(lake)) == whole
-    assert counted(trueness.scan(f"{lake}/**/*.parquet")) == whole
+    all_cases = trueness.tally(cases["y"], cases["p"])
+    assert counted(trueness.scan(lake)) == all_cases
+    assert counted(trueness.scan(f"{lake}/**/*.parquet")) == all_cases
+
     parts = [lake / "day=1", lake / "day=2" / "a.parquet"]
-    assert counted(trueness.scan(parts)) == whole
+    assert counted(trueness.scan(parts)) == all_cases
+
     days = trueness.tally(trueness.scan(lake), label="y", score="p", by="day")
     assert {str(k): t.n for k, t in days.items()} == {"1": 1500, "2": 1500}
+
     kept = cases.filter(pl.col("p") > 0.5)
     frame = trueness.scan(
         lake, settings={"memory_limit": "200MB", "threads": 1}
@@ -67,9 +70,10 @@ def test_parquet_files_globs_directories_and_lists(lake, cases):
 
 
 def test_text_files_plain_and_compressed(tmp_path, cases):
-    whole = trueness.tally(cases["y"], cases["p"])
+    all_cases = trueness.tally(cases["y"], cases["p"])
     cases.write_csv(tmp_path / "a.csv")
     cases.write_ndjson(tmp_path / "a.jsonl")
+
     for name in ("a.csv", "a.jsonl"):
         plain = (tmp_path / name).read_bytes()
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress(plain))
@@ -77,26 +81,29 @@ def test_text_files_plain_and_compressed(tmp_path, cases):
             out.write(plain)
         (tmp_path / f"{name}.bz2").write_bytes(bz2.compress(plain))
         for ending in ("", ".gz", ".zst", ".bz2"):
-            assert counted(trueness.scan(tmp_path / f"{name}{ending}")) == whole
+            assert counted(trueness.scan(tmp_path / f"{name}{ending}")) == all_cases
+
     turned = tmp_path / "b.csv"
     cases.select("p", "y").write_csv(turned)
-    assert counted(trueness.scan([tmp_path / "a.csv", turned])) == whole + whole
+    assert counted(trueness.scan([tmp_path / "a.csv", turned])) == all_cases + all_cases
 
 
 def test_tables_of_a_database(tmp_path, cases):
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE preds AS SELECT * FROM cases")
-    whole = trueness.tally(cases["y"], cases["p"])
-    assert counted(trueness.scan(path)) == whole
-    assert counted(trueness.scan(path, table="preds")) == whole
-    assert counted(trueness.scan(f"{path}::preds")) == whole
+    all_cases = trueness.tally(cases["y"], cases["p"])
+
+    assert counted(trueness.scan(path)) == all_cases
+    assert counted(trueness.scan(path, table="preds")) == all_cases
+    assert counted(trueness.scan(f"{path}::preds")) == all_cases
     with pytest.raises(InputError, match=r"it has 'preds'. Did you mean 'preds'"):
         trueness.scan(path, table="pred")
     with pytest.raises(InputError, match="There is no database"):
         trueness.scan(tmp_path / "y.duckdb")
     with pytest.raises(InputError, match=r"has no table .preds.: it is not"):
         trueness.scan(tmp_path / "a.csv", table="preds")
+
     path = tmp_path / "o'brien; DROP.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute('CREATE TABLE "a""b" AS SELECT 1 AS y, 0.5 AS p')
@@ -115,11 +122,16 @@ def test_a_broken_file(lake):
 def test_a_file_that_changes_its_schema(lake, cases):
     single = cases[1500:].with_columns(pl.col("p").cast(pl.Float32))
     single.write_parquet(lake / "day=2" / "a.parquet")
-    words = r"1 of 3 differ, first .*day=2.*in 'p DOUBLE', 'p FLOAT'.*union_by_name=Tr"
-    with pytest.raises(InputError, match=words):
+    message = (
+        r"1 of 3 differ, first .*day=2.*in 'p DOUBLE', 'p FLOAT'.*union_by_name=Tr"
+    )
+
+    with pytest.raises(InputError, match=message):
         trueness.scan(lake)
+
     merged = counted(trueness.scan(lake, union_by_name=True))
     assert merged == sum(trueness.tally(c["y"], c["p"]) for c in (cases[:1500], single))
+
     cases[1500:].rename({"y": "label"}).write_parquet(lake / "day=2" / "a.parquet")
     with pytest.raises(InputError, match="must have the same columns"):
         trueness.scan(lake)
@@ -130,6 +142,7 @@ def test_text_files_that_change_their_columns(tmp_path):
     (tmp_path / "b.csv").write_text("y,q\n1,0.5\n")
     with pytest.raises(InputError, match=r"same columns.*b.csv, in 'p', 'q'"):
         trueness.scan(tmp_path)
+
     (tmp_path / "b.csv").write_text("y,p\n1,high\n")
     with pytest.raises(InputError, match="score 'p' must be numbers"):
         counted(trueness.scan(tmp_path))
@@ -188,8 +201,8 @@ def test_sqlite_is_refused_and_nothing_is_fetched(tmp_path, name):
 )
 def test_decimal_commas_and_semicolons(tmp_path, text, scores):
     (tmp_path / "a.csv").write_text(text)
-    found = counted(trueness.scan(tmp_path / "a.csv"))
-    assert found == trueness.tally([1, 0], scores)
+    result = counted(trueness.scan(tmp_path / "a.csv"))
+    assert result == trueness.tally([1, 0], scores)
 
 
 def test_a_comma_that_may_mean_thousands_is_not_guessed(tmp_path):
@@ -197,8 +210,9 @@ def test_a_comma_that_may_mean_thousands_is_not_guessed(tmp_path):
     path.write_text("y;p\n1;1,234\n0;2,345\n")
     with pytest.raises(InputError, match="where the comma may mark decimals"):
         counted(trueness.scan(path))
-    found = counted(trueness.scan(path, decimal=","))
-    assert found == trueness.tally([1, 0], [1.234, 2.345])
+
+    result = counted(trueness.scan(path, decimal=","))
+    assert result == trueness.tally([1, 0], [1.234, 2.345])
     with pytest.raises(InputError, match="decimal must be one of"):
         trueness.scan(path, decimal=";")
 
@@ -208,6 +222,7 @@ def test_columns_of_one_name_are_numbered(tmp_path, header):
     (tmp_path / "a.csv").write_text(f"{header}\n1,0.5,0.1\n0,0.2,0.2\n")
     names = trueness.scan(tmp_path / "a.csv").columns
     assert [n[-3:] for n in names[1:]] == ["(1)", "(2)"]
+
     (tmp_path / "b.csv").write_text("y,p,p_1\n1,0.5,0.1\n0,0.2,0.2\n")
     assert trueness.scan(tmp_path / "b.csv").columns == ["y", "p", "p_1"]
 
@@ -259,10 +274,12 @@ def test_a_web_server_and_s3(server, tmp_path):
     (tmp_path / "bucket").mkdir()
     CASES.write_parquet(tmp_path / "bucket" / "a.parquet")
     CASES.write_csv(tmp_path / "bucket" / "a.csv")
+
     for name in ("a.parquet", "a.csv"):
         assert counted_there(f"http://127.0.0.1:{server}/bucket/{name}") == WHOLE
     with pytest.raises(InputError, match="cannot be read"):
         counted_there(f"http://127.0.0.1:{server}/none.parquet")
+
     settings = {
         "s3_endpoint": f"127.0.0.1:{server}",
         "s3_url_style": "path",
@@ -306,8 +323,8 @@ def test_an_extension_that_cannot_be_had(place, extension, tmp_path):
         "extension_directory": tmp_path / "none",
         "custom_extension_repository": tmp_path / "nowhere",
     }
-    words = rf"needs the extension {extension} of DuckDB.*INSTALL {extension}.*FOLDER"
-    with pytest.raises(InputError, match=words) as found:
+    message = rf"needs the extension {extension} of DuckDB.*INSTALL {extension}.*FOLDER"
+    with pytest.raises(InputError, match=message) as found:
         trueness.scan(place, settings=settings)
     assert "secret" not in str(found.value)
 
@@ -317,6 +334,7 @@ def test_settings_are_passed_on(tmp_path):
     rows = trueness.scan(
         tmp_path / "a.csv", settings={"temp_directory": tmp_path / "o'b"}
     )
+
     assert rows.columns == ["y", "p"]
     with pytest.raises(InputError, match="cannot be read"):
         trueness.scan(tmp_path / "a.csv", settings={"no_such_setting": 1})

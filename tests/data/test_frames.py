@@ -26,27 +26,32 @@ COLUMNS = {
 
 @pytest.mark.parametrize("cluster", ["site", "n"])
 def test_how_the_cases_came_on_every_engine(engine, cluster):
-    frame, ids = engine(COLUMNS), COLUMNS[cluster]
-    words = {"positive": "yes", "prevalence": 0.1, "sampling": "case-control"}
-    asked = {"label": "y", "cluster": cluster, **words}
+    frame = engine(COLUMNS)
+    ids = COLUMNS[cluster]
+    options = {"positive": "yes", "prevalence": 0.1, "sampling": "case-control"}
+    arguments = {"label": "y", "cluster": cluster, **options}
 
-    def arrays(**more):
-        return trueness.tally(COLUMNS["y"], COLUMNS["p"], cluster=ids, **words, **more)
+    def count_arrays(**columns):
+        return trueness.tally(
+            COLUMNS["y"], COLUMNS["p"], cluster=ids, **options, **columns
+        )
 
-    def found(**more):
-        return trueness.tally(frame, score="p", **asked, **more)
+    def count_frame(**columns):
+        return trueness.tally(frame, score="p", **arguments, **columns)
 
-    t = arrays()
-    assert found() == trueness.tally(COLUMNS, score="p", **asked) == t
-    assert trueness.auc(frame, score="p", **asked) == trueness.auc(t)
-    parts = found(by="site")
-    assert sum(parts.values()) == t
-    assert parts["a"].design == t.design
-    assert found(at_most=2) == t.bin(2)
-    assert found(count="n") == arrays(count=COLUMNS["n"])
-    weighed = arrays(weight=COLUMNS["n"])
-    assert found(weight="n") == found(sample_weight="n") == weighed
-    assert trueness.panel(frame, scores=["p", "q"], **asked)["p"] == t
+    t = count_arrays()
+    assert count_frame() == trueness.tally(COLUMNS, score="p", **arguments) == t
+    assert trueness.auc(frame, score="p", **arguments) == trueness.auc(t)
+    assert trueness.panel(frame, scores=["p", "q"], **arguments)["p"] == t
+
+    groups = count_frame(by="site")
+    assert sum(groups.values()) == t
+    assert groups["a"].design == t.design
+
+    assert count_frame(at_most=2) == t.bin(2)
+    assert count_frame(count="n") == count_arrays(count=COLUMNS["n"])
+    weighted = count_arrays(weight=COLUMNS["n"])
+    assert count_frame(weight="n") == count_frame(sample_weight="n") == weighted
 
 
 CLUSTERS = {
@@ -61,12 +66,12 @@ CLUSTERS = {
 def test_clusters_of_every_kind(typed_engine, kind):
     ids, names = CLUSTERS[kind]
     columns = {"y": pa.array([1, 0, 1]), "p": pa.array([3.0, 2.0, 1.0]), "c": ids}
-    asked = {"label": "y", "score": "p", "cluster": "c"}
+    arguments = {"label": "y", "score": "p", "cluster": "c"}
     if names is None:
         with pytest.raises(InputError, match=r"cluster must .*missing"):
-            trueness.tally(typed_engine(columns), **asked)
+            trueness.tally(typed_engine(columns), **arguments)
     else:
-        t = trueness.tally(typed_engine(columns), **asked)
+        t = trueness.tally(typed_engine(columns), **arguments)
         assert t.clusters.names.tolist() == names
 
 
@@ -86,8 +91,10 @@ def test_nullable_numbers_booleans_decimals_and_chunks():
         pl.DataFrame({"y": label, "p": score}),
         pd.DataFrame({"y": pd.array(label, dtype="boolean"), "p": score}),
     ]
+
     for frame in frames:
         assert trueness.tally(frame, label="y", score="p") == expected
+
     chunked = pa.chunked_array([[0.5, 0.25], [], [0.5]])
     t = trueness.tally(pa.chunked_array([[1], [0, 1]]), chunked)
     assert t == trueness.tally([1, 0, 1], [0.5, 0.25, 0.5])
@@ -102,7 +109,7 @@ def test_an_empty_frame_is_an_empty_tally(engine):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("arguments", "message"),
     [
         (
             {"label": "y", "score": "P1"},
@@ -125,14 +132,16 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         ({"label": "y", "scores": ["p", "r"]}, "scores must name a column"),
     ],
 )
-def test_slips_with_a_frame(asked, words):
+def test_slips_with_a_frame(arguments, message):
     frame = pl.DataFrame(COLUMNS, nan_to_null=True)
-    with pytest.raises(InputError, match=words):
-        (trueness.panel if "scores" in asked else trueness.tally)(frame, **asked)
+    with pytest.raises(InputError, match=message):
+        (trueness.panel if "scores" in arguments else trueness.tally)(
+            frame, **arguments
+        )
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda f: trueness.tally(f["y"]), "needs labels and scores, or a frame"),
         (lambda f: trueness.tally(f, f["p"]), "y_true must be one column; found a fra"),
@@ -155,8 +164,8 @@ def test_slips_with_a_frame(asked, words):
         )),
     ],
 )  # fmt: skip
-def test_slips_with_columns(make, words):
-    with pytest.raises(InputError, match=words):
+def test_slips_with_columns(make, message):
+    with pytest.raises(InputError, match=message):
         make(pl.DataFrame(COLUMNS, nan_to_null=True))
 
 
@@ -164,6 +173,7 @@ def test_frames_without_columns_and_with_columns_of_one_name():
     frame = pd.DataFrame([[1, 2, 3]], columns=["y", "p", "p"])
     with pytest.raises(InputError, match="there are 2 columns 'p'"):
         trueness.tally(frame, label="y", score="p")
+
     twice = pa.Table.from_arrays([pa.array([1])] * 3, names=["y", "y", "p"])
     with pytest.raises(InputError, match="there are 2 columns"):
         trueness.tally(twice, label="y", score="p")
@@ -179,13 +189,16 @@ def test_a_library_that_is_not_there():
         "except trueness.InputError as e: print(e)"
     )
     source = str(Path(trueness.__file__).parents[1])
-    command, there = [sys.executable, "-c", code], {"PYTHONPATH": source}
+    command = [sys.executable, "-c", code]
+    there = {"PYTHONPATH": source}
+
     out = subprocess.check_output(command, env=there, text=True)
+
     assert "pip install polars" in out
 
 
 @pytest.mark.parametrize(
-    ("labels", "words"),
+    ("labels", "message"),
     [
         ([{1: 2}, {}], "found dict such as"),
         (pd.Series([[1], [2]]), "found list such as"),
@@ -193,8 +206,8 @@ def test_a_library_that_is_not_there():
         ([[1], [0]], "must be one-dimensional"),
     ],
 )
-def test_labels_that_are_none(labels, words):
-    with pytest.raises(InputError, match=words):
+def test_labels_that_are_none(labels, message):
+    with pytest.raises(InputError, match=message):
         trueness.tally(labels, [0.1, 0.2])
 
 
@@ -207,12 +220,16 @@ def test_positive_is_one_value(positive):
 
 
 def test_a_mapping_of_columns_is_counted_like_a_frame():
-    y, a, b = [1, 0, 1, None], [0.9, 0.4, 0.4, 0.1], [1, 2, 3, 4]
+    y = [1, 0, 1, None]
+    a = [0.9, 0.4, 0.4, 0.1]
+    b = [1, 2, 3, 4]
     columns = {"y": y, "a": a, "b": b}
     assert trueness.tally(columns, label="y", score="a") == trueness.tally(y, a)
     assert trueness.tally(y_true=y, y_score=a, positive=1) == trueness.tally(y, a)
+
     heavy = trueness.tally(columns, label="y", score="a", count="b")
     assert heavy == trueness.tally(y, a, count=b)
+
     both = trueness.panel(columns, ["a", "b"], label="y")
     assert both == trueness.panel(y, {"a": a, "b": b})
     assert trueness.panel(columns, "a", label="y") == trueness.panel(y, {"a": a})

@@ -19,36 +19,36 @@ RISK = ((CASE * CASE * 13 + 5) % 97 + 1) / 99
     [(6, 0.405115859442, 0.363356677129), (10, 0.368460950075, 0.388577955048)],
 )
 def test_auc_and_brier_are_those_of_risk_regression(horizon, auc, brier):
-    found = trueness.at_horizon(TIME, EVENT, horizon)
+    result = trueness.at_horizon(TIME, EVENT, horizon)
 
     # riskRegression::Score(..., cens.model = "km", times = horizon)
-    weighted = {"weight": found.weight}
-    assert trueness.auc(found.label, RISK, **weighted).value == pytest.approx(auc)
-    assert trueness.brier(found.label, RISK, **weighted).value == pytest.approx(brier)
+    weighted = {"weight": result.weight}
+    assert trueness.auc(result.label, RISK, **weighted).value == pytest.approx(auc)
+    assert trueness.brier(result.label, RISK, **weighted).value == pytest.approx(brier)
 
 
 def test_weights_are_inverse_probabilities_of_prodlim():
-    found = trueness.at_horizon(TIME, EVENT, 10)
+    result = trueness.at_horizon(TIME, EVENT, 10)
 
     # predict(prodlim(Hist(time, event) ~ 1, reverse = TRUE), times = 10)
-    assert 1 / found.weight[TIME > 10] == pytest.approx(0.604493306880)
-    assert found.weight.sum() == pytest.approx(60)
+    assert 1 / result.weight[TIME > 10] == pytest.approx(0.604493306880)
+    assert result.weight.sum() == pytest.approx(60)
 
 
 def test_labels_are_missing_where_cases_were_censored_before():
-    found = trueness.at_horizon(TIME, EVENT, 6)
+    result = trueness.at_horizon(TIME, EVENT, 6)
 
-    assert (found.n_events, found.n_event_free, found.n_censored) == (14, 42, 4)
+    assert (result.n_events, result.n_event_free, result.n_censored) == (14, 42, 4)
     censored = (TIME <= 6) & (EVENT == 0)
-    assert np.isnan(found.label).tolist() == censored.tolist()
-    assert (found.weight[censored] == 0).all()
+    assert np.isnan(result.label).tolist() == censored.tolist()
+    assert (result.weight[censored] == 0).all()
 
 
 def test_without_censoring_all_weights_are_one():
-    found = trueness.at_horizon([1.0, 2.0, 3.0], [1, 1, 1], 2)
+    result = trueness.at_horizon([1.0, 2.0, 3.0], [1, 1, 1], 2)
 
-    assert found.label.tolist() == [1, 1, 0]
-    assert found.weight.tolist() == [1, 1, 1]
+    assert result.label.tolist() == [1, 1, 0]
+    assert result.weight.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ NAMES = [
 
 @pytest.fixture
 def columns(rng):
-    found = {name: rng.integers(0, 9, 40) / 8 for name in NAMES}
-    return {"y*": rng.integers(0, 2, 40), "by.[*]": rng.integers(0, 3, 40), **found}
+    result = {name: rng.integers(0, 9, 40) / 8 for name in NAMES}
+    return {"y*": rng.integers(0, 2, 40), "by.[*]": rng.integers(0, 3, 40), **result}
 
 
 def test_tallies_and_groups(engine, columns):
@@ -25,16 +25,20 @@ def test_tallies_and_groups(engine, columns):
     few = NAMES if "spark" not in type(frame).__module__ else NAMES[:8]
     for name in few:
         known = trueness.tally(columns["y*"], columns[name])
-        found = trueness.tally(frame, label="y*", score=name)
-        assert found == known, name
+        tally = trueness.tally(frame, label="y*", score=name)
+        assert tally == known, name
+
     name = "*"
     by = trueness.tally(frame, label="y*", score=name, by="by.[*]")
     assert sum(by.values()) == trueness.tally(columns["y*"], columns[name])
+
     bins = trueness.tally(frame, label="y*", score=name, at_most=3)
     assert bins.n == 40
+
     counted = trueness.tally(frame, label="y*", score=name, count="by.[*]")
     times = columns["by.[*]"]
     assert counted == trueness.tally(columns["y*"], columns[name], count=times)
+
     leaves = trueness.leaves(frame, node=name, label="y*")
     assert leaves == trueness.leaves(columns["y*"], columns[name])
 
@@ -44,7 +48,9 @@ def test_panels_and_maps(engine, columns):
     names = ["*", "a.b", "^p.*$", "`tick`"]
     panel = trueness.panel(frame, label="y*", scores=names)
     same = {n: columns[n] for n in names}
+
     assert panel == trueness.panel(columns["y*"], same)
+
     t = trueness.tally(columns["y*"], columns["*"])
     platt = trueness.calibrate(t, method="platt")
     for made in (
@@ -65,7 +71,9 @@ def test_exact_passes(lazy_engine, columns):
     frame = lazy_engine(columns)
     t = trueness.tally(columns["y*"], columns["*"])
     named = {"label": "y*", "score": "*"}
+
     assert trueness.exact_auc(frame, **named).value == trueness.auc(t).value
+
     best = trueness.exact_threshold(frame, **named, at_most=3, batch=10, maximize="f1")
     assert best.value == trueness.best_threshold(t, maximize="f1").value
 

@@ -87,6 +87,7 @@ def test_a_write_that_is_interrupted_leaves_the_file_whole(tmp_path):
         print("interrupted", flush=True)
     """
     path = tmp_path / "t.parquet"
+
     assert interrupted(code, 0.5, path).split() == ["interrupted"]
     assert trueness.read_tally(path).n == 300_000
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]

@@ -164,16 +164,18 @@ def write(folder, content):
 
 
 def in_python(path, typed):
-    asked = {"label": "y", "score": "p"} | typed
+    arguments = {"label": "y", "score": "p"} | typed
     with collected_remarks() as cleaned:
-        rows = trueness.scan(path, decimal=asked.get("decimal"))
-        return trueness.tally(rows, **asked), cleaned
+        rows = trueness.scan(path, decimal=arguments.get("decimal"))
+        return trueness.tally(rows, **arguments), cleaned
 
 
 def in_shell(path, typed, *more):
-    asked = {"label": "y", "score": "p"} | typed
+    arguments = {"label": "y", "score": "p"} | typed
     options = [
-        word for k, v in asked.items() for word in (f"--{k.replace('_', '-')}", str(v))
+        word
+        for k, v in arguments.items()
+        for word in (f"--{k.replace('_', '-')}", str(v))
     ]
     return CliRunner().invoke(app, ["evaluate", str(path), *options, "--json", *more])
 
@@ -183,16 +185,20 @@ def test_what_a_colleague_sent_is_understood(tmp_path, name):
     content, typed, counts, auc = UNDERSTOOD[name]
     path = write(tmp_path, content)
     t, _ = in_python(path, typed)
+
     assert (t.n_pos, t.n_neg, t.n_unknown) == counts
     assert trueness.auc(t).value == pytest.approx(auc, abs=1e-12)
+
     if name in list(PLAIN)[1:-1]:  # the shell reads files by the same function
         return
     result = in_shell(path, typed)
     assert result.exit_code == 0, result.stderr
-    found = json.loads(result.stdout)
+
+    outcome = json.loads(result.stdout)
     kinds = ("positive", "negative", "unknown")
-    assert tuple(found["cases"][k] for k in kinds) == counts
-    (said,) = found["result"]["scores"].values()
+    assert tuple(outcome["cases"][k] for k in kinds) == counts
+
+    (said,) = outcome["result"]["scores"].values()
     assert said["auc"]["value"] == pytest.approx(auc, abs=1e-9)
 
 
@@ -202,8 +208,10 @@ def test_what_could_mean_two_things_is_asked(tmp_path, name):
     path = write(tmp_path, content)
     with pytest.raises(trueness.InputError, match=python):
         in_python(path, {})
+
     result = in_shell(path, {})
     assert result.exit_code == 2
+
     said = " ".join(result.stderr.split())
     assert re.search(shell or python, said), said
 
@@ -213,15 +221,19 @@ def test_what_was_cleaned_is_said_in_one_line_and_refused_with_strict(tmp_path):
     typed = ["evaluate", str(path), "--label", "y", "--score", "p"]
     shown = CliRunner().invoke(app, typed)
     (line,) = [x for x in shown.stdout.splitlines() if x.startswith("Cleaned: ")]
+
     assert "'yes' as positive and 'no' as negative" in line
     assert "as a missing label" in line
-    found = json.loads(in_shell(path, {}).stdout)
-    assert "as positive" in " ".join(found["cleaned"])
+
+    result = json.loads(in_shell(path, {}).stdout)
+    assert "as positive" in " ".join(result["cleaned"])
+
     blank = write(tmp_path, UNDERSTOOD["blank scores"][0])
     assert in_python(blank, {"missing_scores": "drop"})[1] == [
         "2 cases without a score were left out (1 positive, 1 negative, 0 without a "
         "label)."
     ]
+
     path = write(tmp_path, UNDERSTOOD["missing in five ways"][0])
     refused = in_shell(path, {}, "--strict")
     assert refused.exit_code == 2
@@ -229,10 +241,12 @@ def test_what_was_cleaned_is_said_in_one_line_and_refused_with_strict(tmp_path):
 
 
 def test_arrays_and_frames_of_every_kind_are_read_alike(tmp_path):
-    labels, scores = words(["Yes ", "yes"], "no"), PERCENT
+    labels = words(["Yes ", "yes"], "no")
+    scores = PERCENT
     with pytest.warns(trueness.CleanedWarning) as warned:
         expected = trueness.tally(labels, scores)
     assert "percentages" in str(warned[0].message)
+
     columns = {"y": labels, "p": scores}
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns)):
         with collected_remarks() as said:
@@ -245,9 +259,11 @@ def test_names_and_gaps_of_frames_of_scores():
     t = trueness.tally(TRUTH, CHANCE)
     assert trueness.tally(frame, label=1, score=2) == t
     assert trueness.panel(frame, [2, 3], label=1)["3"] == t
+
     twice = pd.DataFrame([[0.1, 0.2], [0.3, 0.4]], columns=["a", "a"])
     with pytest.raises(trueness.InputError, match="used twice: 'a'"):
         trueness.panel([0, 1], twice)
+
     columns = {"a": [0.1, None, 0.3], "b": [0.1, 0.2, 0.3]}
     assert trueness.panel([0, 1, 1], columns).n == 3
     with pytest.warns(
@@ -262,15 +278,18 @@ def test_a_look_says_what_columns_could_be_and_what_to_type(tmp_path):
     site = [f"{p};{'AB'[k % 2]}" for k, p in enumerate(PERCENT)]
     content = table(words("ja", "nein"), site, ";", ("result", "risk", "site"))
     path = write(tmp_path, content)
-    found = trueness.look(trueness.scan(path))
-    assert found.could_be("label") == ["result"]
-    assert found.could_be("score") == ["risk"]
-    assert any(q.command == "evaluate" for q in found.questions)
-    assert "percentages" in " ".join(found.columns[1].remarks)
+    look = trueness.look(trueness.scan(path))
+
+    assert look.could_be("label") == ["result"]
+    assert look.could_be("score") == ["risk"]
+    assert any(q.command == "evaluate" for q in look.questions)
+    assert "percentages" in " ".join(look.columns[1].remarks)
+
     shown = CliRunner().invoke(app, ["look", str(path)])
     assert shown.exit_code == 0
     assert "--label result --score risk" in shown.stdout
+
     said = json.loads(CliRunner().invoke(app, ["look", str(path), "--json"]).stdout)
-    asked = said["result"]["questions"][0]["type"].split()
+    arguments = said["result"]["questions"][0]["type"].split()
     # what it says to type can be typed
-    assert CliRunner().invoke(app, asked[1:]).exit_code == 0
+    assert CliRunner().invoke(app, arguments[1:]).exit_code == 0

@@ -33,20 +33,23 @@ CASES = Y, np.clip((Y + RNG.normal(size=200)) / 4 + 0.4, 0, 1)
 def kept(run):
     """Give the metrics and the files of a run."""
     name = run.info.run_id
-    found = mlflow.artifacts.list_artifacts(run_id=name, artifact_path="trueness")
-    return mlflow.get_run(name).data.metrics, {f.path for f in found}
+    result = mlflow.artifacts.list_artifacts(run_id=name, artifact_path="trueness")
+    return mlflow.get_run(name).data.metrics, {f.path for f in result}
 
 
 def test_values_intervals_and_files(store):
-    area, point = trueness.auc(*CASES), trueness.best_threshold(*CASES)
+    area = trueness.auc(*CASES)
+    point = trueness.best_threshold(*CASES)
     page = store / "report.html"
     page.write_text("<p>a report</p>")
     with mlflow.start_run() as run:
         name = next(iter(trueness.mlflow.log(area)))
         trueness.mlflow.log({"at 0.5": point, "r": page})
     metrics, files = kept(run)
-    found = [metrics[f"{name}{end}"] for end in ("", "_low", "_high")]
-    assert found == [area.value, area.low, area.high]
+
+    result = [metrics[f"{name}{end}"] for end in ("", "_low", "_high")]
+
+    assert result == [area.value, area.low, area.high]
     assert metrics["at 0.5_threshold"] == point.threshold
     assert {"trueness/report.html", "trueness/at 0.5.json"} <= files
     with pytest.raises(InputError, match="log needs records"):
@@ -56,7 +59,8 @@ def test_values_intervals_and_files(store):
 
 def test_the_evaluator(store):
     class Data:
-        labels_data, features_data = CASES[0], None
+        labels_data = CASES[0]
+        features_data = None
         predictions_data = CASES[1]
 
     with mlflow.start_run() as run:
@@ -91,6 +95,8 @@ def test_mlflow_finds_the_evaluator_by_its_entry_point(store):
             evaluators="trueness",
             evaluator_config={"subject_to": "recall >= 0.9", "report": False},
         )
+
     point = trueness.best_threshold(y, s, "f1", "recall >= 0.9")
+
     assert result.metrics["best_threshold_threshold"] == point.threshold
     assert kept(run)[0]["auc"] == trueness.auc(y, s).value

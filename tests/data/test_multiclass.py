@@ -26,10 +26,13 @@ def test_hand_and_till_by_counting(rng):
     y, p = cases(rng, n=30, c=3, digits=1)
     total = []
     for a, b in itertools.permutations(range(3), 2):
-        one, other = p[y == a, a][:, None], p[y == b, a]
+        one = p[y == a, a][:, None]
+        other = p[y == b, a]
         total.append((one > other).mean() + (one == other).mean() / 2)
-    found = trueness.multiclass_auc(y, p)
-    assert found.value == pytest.approx(np.mean(total), abs=1e-14)
+
+    areas = trueness.multiclass_auc(y, p)
+
+    assert areas.value == pytest.approx(np.mean(total), abs=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -42,11 +45,13 @@ def test_hand_and_till_by_counting(rng):
 )
 def test_values_of_scikit_learn_and_an_interval_around_them(rng, average, theirs):
     y, p = cases(rng, n=60)
-    found = trueness.multiclass_auc(y, p, average=average)
-    assert found.value == pytest.approx(roc_auc_score(y, p, **theirs), abs=1e-12)
-    assert 0 <= found.low < found.value < found.high <= 1
+    areas = trueness.multiclass_auc(y, p, average=average)
+    assert areas.value == pytest.approx(roc_auc_score(y, p, **theirs), abs=1e-12)
+    assert 0 <= areas.low < areas.value < areas.high <= 1
+
     wide = trueness.multiclass_auc(y, p, average=average, level=0.99)
-    assert wide.low < found.low
+    assert wide.low < areas.low
+
     # the standard error is that of the jackknife, to a few percent
     keep = ~np.eye(y.size, dtype=bool)
     without = [
@@ -54,19 +59,21 @@ def test_values_of_scikit_learn_and_an_interval_around_them(rng, average, theirs
         for k in keep
     ]
     jackknife = np.sqrt((y.size - 1) * np.var(without))
-    assert found.se == pytest.approx(jackknife, rel=0.08)
+    assert areas.se == pytest.approx(jackknife, rel=0.08)
 
 
 def test_two_classes_perfect_and_useless_scores(rng):
     y, p = cases(rng, c=2)
     one = trueness.auc(y, p[:, 1])
     for average in ("hand-till", "macro", "weighted"):
-        found = trueness.multiclass_auc(y, p, average=average)
-        assert found.value == pytest.approx(one.value, abs=1e-14)
+        areas = trueness.multiclass_auc(y, p, average=average)
+        assert areas.value == pytest.approx(one.value, abs=1e-14)
+
     y = np.repeat([0, 1, 2], 10)
     best = trueness.multiclass_auc(y, np.eye(3)[y])
     assert (best.value, best.high) == (1.0, 1.0)
     assert 0.5 < best.low < 0.95
+
     flat = trueness.multiclass_auc(y, np.full((30, 3), 1 / 3))
     assert flat.value == 0.5
     assert flat.low < 0.4 < 0.6 < flat.high
@@ -117,24 +124,26 @@ def test_missing_labels_of_classes_are_unknown(rng):
 
 def test_top_labels(rng):
     y, p = cases(rng)
-    found = trueness.top_label(y, p)
+    result = trueness.top_label(y, p)
+
     top = p.argmax(axis=1)
-    for k, t in found.items():
+
+    for k, t in result.items():
         assert t == trueness.tally(y[top == k] == k, p[top == k, k])
-    assert sum(found.values()).n == y.size
-    assert set(trueness.calibration_error(found)) == set(found)
+    assert sum(result.values()).n == y.size
+    assert set(trueness.calibration_error(result)) == set(result)
 
 
 def test_what_is_refused_in_words(rng):
     y, p = cases(rng)
-    for make, words in (
+    for make, message in (
         (lambda: trueness.one_vs_rest(y, p[:, 0]), "one column of scores per class"),
         (lambda: trueness.one_vs_rest(y, p[:, :3]), "one class for each of the 3"),
         (lambda: trueness.one_vs_rest(y, p, classes=[0, 1, 2, 5]), "found also 3"),
         (lambda: trueness.multiclass_auc(y, p, average="micro"), "average must be"),
         (lambda: trueness.one_vs_rest(pd.DataFrame({"y": y})), "Name the columns"),
     ):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             make()
     y[y == 3] = 2
     with pytest.raises(NotEnoughCases, match="at least two cases of each class; 3 has"):
@@ -243,9 +252,11 @@ def test_the_interval_of_a_mean_cost_covers(rng):
     decisions = np.argmin(many @ COSTS, axis=1)
     truth = np.mean(np.sum(many * COSTS[:, decisions].T, axis=1))
     held = 0
+
     for _ in range(400):
         interval = trueness.multiclass_cost(*three_classes(rng, 150), COSTS).cost
         held += interval.low <= truth <= interval.high
+
     assert 0.925 < held / 400 < 0.98
 
 

@@ -151,11 +151,11 @@ def test_stability_takes_frames_of_scores():
     before = pd.DataFrame({"y": np.tile([0, 1], 50), "p": RNG.random(100).round(3)})
     after = before.assign(p=before["p"] ** 2)
 
-    found = trueness.psi(before, after)
+    index = trueness.psi(before, after)
 
-    assert found.psi == trueness.psi(before["p"], after["p"]).psi
+    assert index.psi == trueness.psi(before["p"], after["p"]).psi
     both = before.assign(q=before["p"])
-    assert trueness.psi(both, after.assign(q=0.1), score="p").psi == found.psi
+    assert trueness.psi(both, after.assign(q=0.1), score="p").psi == index.psi
 
 
 def test_several_requirements_may_be_a_list():
@@ -174,10 +174,10 @@ def test_tests_of_predictive_values_are_a_method_of_compare():
     truth = np.tile([0, 1], 50)
     tests = {"truth": truth, "A": np.roll(truth, 1), "B": (np.arange(100) % 3 == 0) * 1}
 
-    found = trueness.compare(tests, "ppv", method="kosinski")
+    result = trueness.compare(tests, "ppv", method="kosinski")
 
     metric = trueness.compare_metric(tests, "ppv", method="kosinski")
-    assert found.pairs == metric.pairs
+    assert result.pairs == metric.pairs
 
 
 def test_a_synonym_of_a_metric_is_that_metric():

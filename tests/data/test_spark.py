@@ -34,6 +34,7 @@ def test_eight_partitions_are_bit_identical_to_duckdb(spark, lake):
     rows = spark.read.parquet(str(lake)).repartition(8)
     here = trueness.tally(trueness.scan(lake), label="y", score="p")
     there = trueness.tally(rows, label="y", score="p")
+
     assert there == here
     assert trueness.auc(there) == trueness.auc(here)
     for at_most in (100, 10_000):
@@ -42,6 +43,7 @@ def test_eight_partitions_are_bit_identical_to_duckdb(spark, lake):
             for x in (rows, trueness.scan(lake))
         ]
         assert cells[0] == cells[1]
+
     best = trueness.exact_threshold(rows, label="y", score="p", maximize="f1")
     expected = trueness.best_threshold(here, "f1")
     assert best.value == expected.value
@@ -129,6 +131,6 @@ def test_it_chooses_in_a_cross_validation(rows):
     search = CrossValidator(
         estimator=line, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=1
     )
-    found = search.fit(rows.coalesce(1))
-    chosen = found.bestModel.getRegParam()
-    assert chosen == [0.01, 100.0][int(np.argmin(found.avgMetrics))]
+    result = search.fit(rows.coalesce(1))
+    chosen = result.bestModel.getRegParam()
+    assert chosen == [0.01, 100.0][int(np.argmin(result.avgMetrics))]

@@ -64,10 +64,13 @@ def test_shards_are_plain_parquet_with_versioned_metadata_and_merge(tmp_path, ta
         part.write(tmp_path / f"{k}.parquet")
     files = sorted(tmp_path.glob("*.parquet"))
     assert sum(trueness.read_tally(f) for f in files) == tally + tally.without_labels()
+
     table = pq.read_table(files[0])
     assert table.column_names == ["score", "neg", "pos", "unknown"]
+
     about = json.loads(table.schema.metadata[b"trueness"])
     assert about == {"version": 1, "kind": "tally"}
+
     trueness.tally([1, 0], [0.3, 0.2], cluster=[1, 2]).write(files[0])
     columns = pq.read_table(files[0]).column_names
     assert columns[:5] == ["score", "cluster", "neg", "pos", "unknown"]
@@ -83,8 +86,10 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
     storage.write_columns(
         {"a": [1]}, {"kind": "tally", "version": 99}, tmp_path / "new.parquet"
     )
+
     (tmp_path / "x.csv").write_text("y,p\n1,0.5\n")
-    for name, words in [
+
+    for name, message in [
         ("p.parquet", "holds a panel. Type trueness.read_panel"),
         ("x.csv", "must have the columns score, neg"),
         ("other.parquet", "does not hold counts that Trueness wrote"),
@@ -93,7 +98,7 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
         ("none.parquet", "There is no file"),
         ("new.parquet", "has format 99; this Trueness reads up to 1"),
     ]:
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             trueness.read_tally(tmp_path / name)
     with pytest.raises(InputError, match="Make the folder first"):
         tally.write(tmp_path / "no" / "t.parquet")
@@ -127,11 +132,11 @@ def test_forged_counts_get_a_sentence(tmp_path, text):
         trueness.read_tally(tmp_path / "t.json")
 
 
-def rewrite_panel_file(path, *, columns=None, about=None):
+def rewrite_panel_file(path, *, columns=None, description=None):
     """Write another value into columns of a file, and into what it says of itself."""
     original = pq.read_table(path)
     statements = json.loads(original.schema.metadata[b"trueness"])
-    statements |= about or {}
+    statements |= description or {}
 
     values = {name: original[name] for name in original.column_names}
     for name, forged_value in (columns or {}).items():
@@ -186,7 +191,7 @@ def test_a_panel_with_a_forged_statement_gets_a_sentence(
 ):
     path = tmp_path / "p.parquet"
     panel.write(path)
-    rewrite_panel_file(path, about={statement: value})
+    rewrite_panel_file(path, description={statement: value})
 
     with pytest.raises(InputError, match=r"[.]$"):
         trueness.read_panel(path)
@@ -199,7 +204,9 @@ def test_a_small_file_of_huge_counts_is_not_read(tmp_path, score):
     counts = pa.array(np.zeros(rows, np.int64))
     columns = {"score": pa.DictionaryArray.from_arrays(code, pa.array([score]))}
     columns |= dict.fromkeys(("neg", "pos", "unknown"), counts)
+
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", compression="zstd")
+
     with pytest.raises(InputError, match="more than 100 times its size"):
         trueness.read_tally(tmp_path / "t.parquet")
 
@@ -229,6 +236,7 @@ def test_killed_writers_leave_no_half_file_and_nothing_behind(tmp_path):
             assert whole.read_text() == "x" * 200_000
         for whole in tmp_path.glob("t.parquet"):
             assert trueness.read_tally(whole).n == 20_000
+
     with replacing(tmp_path / "b.txt") as alive:
         alive.write_text("b")
         with replacing(tmp_path / "c.txt") as temporary:
@@ -285,10 +293,10 @@ def test_read_tally_passes_the_conformance_file(case, tmp_path):
 @pytest.mark.parametrize("case", CONFORMANCE, ids=lambda c: c["name"])
 def test_the_reader_in_javascript_reads_the_same(case, tmp_path):
     path = write(case, tmp_path)
-    made = subprocess.run(["node", READER, path], capture_output=True, text=True)
-    assert bool(made.returncode) == ("error" in case), made.stderr
+    result = subprocess.run(["node", READER, path], capture_output=True, text=True)
+    assert bool(result.returncode) == ("error" in case), result.stderr
     if "error" not in case:
-        assert json.loads(made.stdout) == meant(case)
+        assert json.loads(result.stdout) == meant(case)
 
 
 FORMATS_OF_COUNTS = pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
@@ -355,27 +363,33 @@ def test_every_command_takes_counts_in_place_of_predictions(tmp_path, monkeypatc
     s = np.round(rng.random(900), 2)
     t = trueness.tally((rng.random(900) < s).astype(int), s)
     t.write("counts.csv")
+
     for command in COMMANDS:
         typed = ["counts.csv" if word == "FILE" else word for word in command]
         made = CliRunner().invoke(app, typed)
         assert made.exit_code == 0, (typed, made.output)
         assert command[0] == "look" or "900 cases" in made.stdout
+
     auc = trueness.auc(t)
     for ending in ("json", "parquet"):
         t.write(f"counts.{ending}")
         made = CliRunner().invoke(app, ["evaluate", f"counts.{ending}", "--json"])
-        found = json.loads(made.stdout)["result"]["scores"]["score"]["auc"]
-        assert (found["value"], found["low"]) == (auc.value, auc.low)
+        result = json.loads(made.stdout)["result"]["scores"]["score"]["auc"]
+        assert (result["value"], result["low"]) == (auc.value, auc.low)
 
 
 def test_a_mapping_of_columns_holds_counts_too():
     columns = {"SCORE": [2, 1, 2], "NEG": [1, 0, 1], "POS": [0, 10**15, 0]}
     columns |= {"UNKNOWN": [0, 0, 0], "site": ["a", "a", "b"], "prevalence": [0.5] * 3}
-    whole = trueness.tally(columns)
-    assert whole.n_pos == 10**15
-    assert whole.design.prevalence == 0.5
-    assert sum(trueness.tally(columns, by="site").values(), trueness.Tally()) == whole
-    assert trueness.auc(whole).value == 0
+    all_cases = trueness.tally(columns)
+
+    assert all_cases.n_pos == 10**15
+    assert all_cases.design.prevalence == 0.5
+    assert (
+        sum(trueness.tally(columns, by="site").values(), trueness.Tally()) == all_cases
+    )
+    assert trueness.auc(all_cases).value == 0
+
     columns["prevalence"] = [0.5, 0.1, 0.5]
     with pytest.raises(InputError, match="same in every row"):
         trueness.tally(columns)
@@ -388,7 +402,9 @@ def test_shared_counts_are_none_or_many(seed, at_least):
     y = rng.choice([0.0, 1.0, np.nan], 900, p=[0.7, 0.2, 0.1])
     s = np.round(rng.normal(size=900) + np.nan_to_num(y), rng.integers(0, 4))
     t = trueness.tally(y, s)
+
     small = t.suppress_small_counts(at_least)
+
     assert all(((c == 0) | (c >= at_least)).all() for c in small.counts)
     assert [c.sum() for c in small.counts] == [c.sum() for c in t.counts]
     assert {*small.score, *small.high} <= set(t.score)
@@ -400,12 +416,16 @@ def test_shared_counts_are_none_or_many(seed, at_least):
 
 def test_shared_weights_stand_for_as_many_cases():
     rng = np.random.default_rng(3)
-    y, s, w = rng.integers(0, 2, 500), rng.normal(size=500), rng.random(500)
+    y = rng.integers(0, 2, 500)
+    s = rng.normal(size=500)
+    w = rng.random(500)
     shared = trueness.tally(y, s, weight=w).suppress_small_counts(11)
+
     for low, high in zip(shared.score, shared.high, strict=True):
         inside = (s >= low) & (s <= high)
         for kind in (0, 1):
             assert np.count_nonzero(inside & (y == kind)) in {0, *range(11, 501)}
+
     even = trueness.tally(y, s, weight=np.full(500, 0.1)).suppress_small_counts(11)
     assert len(even) == len(trueness.tally(y, s).suppress_small_counts(11))
     assert len(trueness.Tally().suppress_small_counts()) == 0

@@ -42,7 +42,7 @@ def test_studies_without_names_are_numbered():
 
 
 @pytest.mark.parametrize(
-    ("column", "entries", "words"),
+    ("column", "entries", "message"),
     [
         ("tp", [1.5, 2], "whole numbers"),
         ("tp", [-1, 2], "whole numbers"),
@@ -51,12 +51,12 @@ def test_studies_without_names_are_numbered():
         ("tp", None, "there is no 'tp'"),
     ],
 )
-def test_errors_say_what_was_found(column, entries, words):
+def test_errors_say_what_was_found(column, entries, message):
     rows = {"study": ["A", "B"], "tp": [1, 2], "fp": [1, 2], "fn": [1, 2], "tn": [1, 2]}
     if entries is None:
         del rows[column]
     else:
         rows[column] = entries
 
-    with pytest.raises(trueness.InputError, match=words):
+    with pytest.raises(trueness.InputError, match=message):
         trueness.read_studies(rows)

@@ -33,13 +33,16 @@ def test_inspect_eval():
     """Letters become numbers as in Inspect's own metrics; what was noted stays."""
     log = trueness.read_verdicts(LOGS / "inspect.eval")
     assert (log.format, log.judges) == ("Inspect", ("exact", "strict"))
+
     # said: yes yes no yes no yes yes no yes yes; true: yes yes no no no yes yes yes no
     same(log.columns["exact"], [1, 1, 1, 0, 1, 1, 1, 0, 0, 1])
     # I for 3, P for 5, N for 9
     same(log.columns["strict"], [1, 1, 0, 0, 0.5, 1, 1, 0, 0, 1])
     assert set(log.columns["system"]) == {"mockllm/careful"}
+
     human = log.columns["metadata.human"].tolist()
     assert human == ["pass"] * 3 + ["fail"] + [None] * 6
+
     failed = trueness.read_verdicts(LOGS / "inspect.json")  # the last sample
     same(failed.columns["exact"], [1, 0, 1, 0, 0, 0, 1, 0, 1, NAN])
     assert repr(log) == (
@@ -56,9 +59,11 @@ def test_inspect_of_older_packing_scorers_with_parts_and_epochs(tmp_path):
     }
     path = write_eval(tmp_path / "old.eval", parts, header="_journal/start.json")
     log = trueness.read_verdicts(path)
+
     assert log.judges == ("rubric.style", "rubric.facts", "match")
     assert log.columns["item"].tolist() == ["q", "q (epoch 2)"]
     assert log.columns["cluster"].tolist() == ["q", "q"]  # repeats are one item
+
     same(log.columns["rubric.facts"], [0.25, 0.25])
     same(log.columns["match"], [1, 1])
 
@@ -67,11 +72,13 @@ def test_promptfoo(tmp_path):
     log = trueness.read_verdicts(LOGS / "promptfoo.json")
     # assertions without a metric go by their type; two of a type are numbered
     assert log.judges == ("exact", "icontains", "icontains 2")
+
     rows = zip(*(log.columns[k] for k in ("item", "system", "exact")), strict=True)
     right = {(i, s): v for i, s, v in rows}
     # answers yes no yes yes and yes yes no no; truth yes no yes no
     assert [right[str(k), "echo, careful"] for k in range(4)] == [1, 1, 1, 0]
     assert [right[str(k), "echo, hasty"] for k in range(4)] == [1, 0, 0, 1]
+
     held = json.loads((LOGS / "promptfoo.json").read_text())  # rated by hand
     one = held["results"]["results"][0]["gradingResult"]["componentResults"]
     one.append({"pass": False, "score": 0, "assertion": {"type": "human"}})
@@ -83,6 +90,7 @@ def test_promptfoo(tmp_path):
 def test_deepeval():
     log = trueness.read_verdicts(LOGS / "deepeval.json")
     assert log.judges == ("kind", "strict")
+
     same(log.columns["kind"], [1, 1, 0, 0, 1, 1, 0, 0])
     same(log.columns["strict"], [1, 1, 1, 0, 1, 1, NAN, 0])  # one gave an error
     same(log.columns["metadata.human"], [1, 1, 1, 0] + [NAN] * 4)
@@ -93,8 +101,10 @@ def test_lm_evaluation_harness(tmp_path):
     log = trueness.read_verdicts(LOGS / "dummy")
     lines = next((LOGS / "dummy").glob("*.jsonl")).read_text().splitlines()
     assert log.judges == ("acc", "acc_norm")
+
     same(log.columns["acc"], [json.loads(x)["acc"] for x in lines])
     assert set(log.columns["system"]) == {"dummy"}
+
     # two tasks count their documents from 0 each: the items keep apart
     for task in ("one", "two"):
         name = f"samples_{task}_2026-01-01T00-00-00.jsonl"
@@ -110,7 +120,9 @@ def test_a_folder_of_systems_becomes_a_panel_each(tmp_path):
     log = trueness.read_verdicts(tmp_path)
     frame = log.to_frame("pandas")
     panels = trueness.panel(frame, scores=list(log.judges), by="system")
+
     sizes = {k: p.n for k, p in panels.items()}
+
     assert sizes == {"mockllm/careful": 10, "mockllm/hasty": 10}
 
 
@@ -143,6 +155,7 @@ def test_files_that_hold_too_much_get_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "log.json").write_text(deep)
     with pytest.raises(InputError, match="nested thousands of levels"):
         trueness.read_verdicts(tmp_path / "log.json")
+
     monkeypatch.setattr("trueness.data.log_files.MAX_UNPACKED_BYTES", 10**6)
     some = {f"samples/{k}_epoch_1.json": " " * (4 * 10**5) + "{}" for k in range(3)}
     for parts in ({"summaries.json": " " * (2 * 10**6) + "[]"}, some):
@@ -188,7 +201,9 @@ def test_a_forged_log_gets_a_sentence(tmp_path, name, text):
 def test_a_judge_takes_the_place_of_no_item_and_may_give_any_number(tmp_path):
     sample = {"id": "q", "scores": {"item": 1, "large": 10**400}}
     parts = {"samples/1.json": json.dumps(sample)}
-    found = trueness.read_verdicts(write_eval(tmp_path / "a.eval", parts))
-    assert found.judges == ("item (judge)", "large")
-    assert found.columns["item"].tolist() == ["q"]
-    assert found.columns["item (judge)"].tolist() == [1.0]
+
+    log = trueness.read_verdicts(write_eval(tmp_path / "a.eval", parts))
+
+    assert log.judges == ("item (judge)", "large")
+    assert log.columns["item"].tolist() == ["q"]
+    assert log.columns["item (judge)"].tolist() == [1.0]

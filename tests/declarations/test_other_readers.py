@@ -38,13 +38,13 @@ def in_r(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("words", [{}, {"prevalence": 0.05}])
-def test_r_and_python_agree(in_r, cases, words):
+@pytest.mark.parametrize("options", [{}, {"prevalence": 0.05}])
+def test_r_and_python_agree(in_r, cases, options):
     label, score, hospital = cases
     declaration = trueness.declare(
-        trueness.tally(label, score, **words),
+        trueness.tally(label, score, **options),
         at=[0.3, 0.97],
-        groups={"hospital": trueness.tally(label, score, by=hospital, **words)},
+        groups={"hospital": trueness.tally(label, score, by=hospital, **options)},
     )
 
     answer = in_r(declaration.to_dict())

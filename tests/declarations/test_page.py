@@ -157,12 +157,12 @@ DESIGNS = {
 def test_script_and_python_agree(run_script, cases, design):
     label, score, hospital = cases
     options = dict(DESIGNS[design])
-    words = {k: options.pop(k) for k in ("prevalence", "sampling") if k in options}
+    keywords = {k: options.pop(k) for k in ("prevalence", "sampling") if k in options}
     declaration = trueness.declare(
-        trueness.tally(label, score, **words),
+        trueness.tally(label, score, **keywords),
         at=[0.3, 0.97],
         claims=["recall >= 0.7 at 0.3", "auc >= 0.8 in every hospital"],
-        groups={"hospital": trueness.tally(label, score, by=hospital, **words)},
+        groups={"hospital": trueness.tally(label, score, by=hospital, **keywords)},
         **options,
     )
 

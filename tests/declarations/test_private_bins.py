@@ -21,10 +21,10 @@ def random_groups(seed, sizes=(400, 150, 60, 25)):
         label = rng.random(size) < 0.3
         score = np.round(rng.normal(label * 1.0, 1.0), 2)
         groups[f"site {place}"] = trueness.tally(label, score)
-    whole = groups["site 0"]
+    all_cases = groups["site 0"]
     for name in list(groups)[1:]:
-        whole = whole + groups[name]
-    return whole, groups
+        all_cases = all_cases + groups[name]
+    return all_cases, groups
 
 
 def is_safe(neg, pos, unknown, k):
@@ -34,10 +34,10 @@ def is_safe(neg, pos, unknown, k):
 @pytest.mark.parametrize("k", [2, 5, 11])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_published_bin_has_k_of_each_class(k, seed):
-    whole, groups = random_groups(seed)
+    all_cases, groups = random_groups(seed)
 
     published = private_counts(
-        whole, {"site": groups}, at_least=k, thresholds=[0.5, 1.5]
+        all_cases, {"site": groups}, at_least=k, thresholds=[0.5, 1.5]
     )
 
     for tally in (published.whole, *published.groups["site"].tallies.values()):
@@ -63,10 +63,10 @@ def test_subtraction_finds_no_small_cell(seed):
     combination of published bins is a number that a reader can compute.
     """
     at_least = 5
-    whole, groups = random_groups(seed, sizes=(160, 90, 70, 40))
+    all_cases, groups = random_groups(seed, sizes=(160, 90, 70, 40))
 
     published = private_counts(
-        whole, {"site": groups}, at_least=at_least, thresholds=[0.5]
+        all_cases, {"site": groups}, at_least=at_least, thresholds=[0.5]
     )
 
     tallies = published.groups["site"].tallies
@@ -209,81 +209,81 @@ def sets_of_cells(cells, number_of_bins):
 
 def test_bins_are_as_many_as_measured_before():
     predictions = trueness.scan(trueness.samples.path("west_nile"))
-    whole = trueness.tally(predictions, label="virus", score="boosting")
+    all_cases = trueness.tally(predictions, label="virus", score="boosting")
 
-    published = private_counts(whole, {}, at_least=5, thresholds=[0.05]).whole
+    published = private_counts(all_cases, {}, at_least=5, thresholds=[0.05]).whole
 
     low, high = trueness.auc(published).bounds
     assert len(published) >= 80
     assert high - low < 0.014
-    assert low <= trueness.auc(whole).value <= high
+    assert low <= trueness.auc(all_cases).value <= high
 
 
 def test_a_threshold_has_an_edge_and_its_table_is_exact():
-    whole, _ = random_groups(1)
+    all_cases, _ = random_groups(1)
 
-    published = private_counts(whole, {}, at_least=5, thresholds=[0.777]).whole
+    published = private_counts(all_cases, {}, at_least=5, thresholds=[0.777]).whole
 
     assert 0.777 in published.score.tolist()
-    expected = trueness.confusion(whole, 0.777)
+    expected = trueness.confusion(all_cases, 0.777)
     assert trueness.confusion(published, 0.777) == expected
     certain = trueness.bounds("recall", published, threshold=0.777)
     assert certain.low == certain.high
 
 
 def test_a_small_cell_hides_its_threshold_unless_it_is_published_in_words():
-    whole, _ = random_groups(1)
-    extreme = float(whole.score[2])
+    all_cases, _ = random_groups(1)
+    extreme = float(all_cases.score[2])
 
-    hidden = private_counts(whole, {}, at_least=5, thresholds=[extreme])
+    hidden = private_counts(all_cases, {}, at_least=5, thresholds=[extreme])
     exposed = private_counts(
-        whole, {}, at_least=5, thresholds=[extreme], exact_table=True
+        all_cases, {}, at_least=5, thresholds=[extreme], exact_table=True
     )
 
     assert (hidden.hidden, hidden.exposed) == ((extreme,), ())
     assert (exposed.hidden, exposed.exposed) == ((), (extreme,))
-    exact = trueness.confusion(whole, extreme)
+    exact = trueness.confusion(all_cases, extreme)
     assert trueness.confusion(exposed.whole, extreme) == exact
 
 
 def test_thresholds_that_flag_all_or_nothing_hide_nothing():
-    whole, _ = random_groups(2)
-    lowest = float(whole.score[-1])
-    highest = float(whole.score[0])
+    all_cases, _ = random_groups(2)
+    lowest = float(all_cases.score[-1])
+    highest = float(all_cases.score[0])
 
     published = private_counts(
-        whole, {}, at_least=5, thresholds=[lowest, highest + 0.001]
+        all_cases, {}, at_least=5, thresholds=[lowest, highest + 0.001]
     )
 
     assert (published.hidden, published.exposed) == ((), ())
     for threshold in (lowest, highest + 0.001):
-        exact = trueness.confusion(whole, threshold)
+        exact = trueness.confusion(all_cases, threshold)
         assert trueness.confusion(published.whole, threshold) == exact
 
 
 def test_ends_of_bins_are_not_the_scores_of_cases():
     rng = np.random.default_rng(0)
     label = rng.random(500) < 0.4
-    whole = trueness.tally(label, rng.random(500) * 0.5 + label * 0.3)
+    all_cases = trueness.tally(label, rng.random(500) * 0.5 + label * 0.3)
 
-    published = private_counts(whole, {}, at_least=5, thresholds=[]).whole
+    published = private_counts(all_cases, {}, at_least=5, thresholds=[]).whole
 
-    scores = {*whole.score.tolist()}
+    scores = {*all_cases.score.tolist()}
     assert not scores & {*published.score.tolist(), *published.high.tolist()}
     assert published.score[-1] > 0
     assert published.high[0] < 1
 
 
 def test_bins_hold_all_their_cases():
-    whole, _ = random_groups(3)
-    starts = np.arange(0, len(whole), 7)
+    all_cases, _ = random_groups(3)
+    starts = np.arange(0, len(all_cases), 7)
 
-    low, high = published_ends(whole, starts, [0.3])
+    low, high = published_ends(all_cases, starts, [0.3])
 
     assert (low[:-1] > high[1:]).all()
-    rows = np.searchsorted(starts, np.arange(len(whole)), side="right") - 1
-    assert (whole.score >= low[rows]).all()
-    assert (whole.high <= high[rows]).all()
+    rows = np.searchsorted(starts, np.arange(len(all_cases)), side="right") - 1
+    assert (all_cases.score >= low[rows]).all()
+    assert (all_cases.high <= high[rows]).all()
 
 
 def test_edges_of_another_declaration_are_kept():
@@ -298,40 +298,40 @@ def test_edges_of_another_declaration_are_kept():
 
 
 def test_small_groups_are_counted_together():
-    whole, groups = random_groups(6, sizes=(300, 12, 9, 200))
+    all_cases, groups = random_groups(6, sizes=(300, 12, 9, 200))
 
-    published = private_counts(whole, {"site": groups}, at_least=5, thresholds=[])
+    published = private_counts(all_cases, {"site": groups}, at_least=5, thresholds=[])
 
     assert published.groups["site"].pooled == ("site 1", "site 2")
     total = sum(t.n for t in published.groups["site"].tallies.values())
-    assert total == whole.n
+    assert total == all_cases.n
 
 
 def test_cases_without_a_group_are_a_group_of_their_own():
-    whole, groups = random_groups(7)
+    all_cases, groups = random_groups(7)
     named = {name: groups[name] for name in ("site 0", "site 2", "site 3")}
 
-    published = private_counts(whole, {"site": named}, at_least=5, thresholds=[])
+    published = private_counts(all_cases, {"site": named}, at_least=5, thresholds=[])
 
     tallies = published.groups["site"].tallies
     assert tallies["none named"].n == groups["site 1"].n
 
 
 def test_groups_that_overlap_are_refused():
-    whole, groups = random_groups(8)
-    twice = {"a": whole, "b": groups["site 0"]}
+    all_cases, groups = random_groups(8)
+    twice = {"a": all_cases, "b": groups["site 0"]}
 
     with pytest.raises(trueness.InputError, match="must not overlap"):
-        private_counts(whole, {"site": twice}, at_least=5, thresholds=[])
+        private_counts(all_cases, {"site": twice}, at_least=5, thresholds=[])
 
 
 def test_weighted_cases_count_as_kish_says():
     rng = np.random.default_rng(9)
     label = rng.random(400) < 0.4
     weight = rng.exponential(size=400)
-    whole = trueness.tally(label, rng.normal(label, 1), weight=weight)
+    all_cases = trueness.tally(label, rng.normal(label, 1), weight=weight)
 
-    published = private_counts(whole, {}, at_least=5, thresholds=[]).whole
+    published = private_counts(all_cases, {}, at_least=5, thresholds=[]).whole
 
     for weights, squares in zip(published.counts[:2], published.squares, strict=False):
         assert (weights**2 / squares >= 5 - 1e-6).all()

@@ -32,28 +32,29 @@ def test_exact_when_the_moments_are_exact():
     probability = prevalence * in_positives + (1 - prevalence) * in_negatives
     count = np.round(1e9 * probability).astype(int)
 
-    found = if_independent(Panel(list("ABCD"), votes, unknown=count))
+    agreement = if_independent(Panel(list("ABCD"), votes, unknown=count))
 
-    assert found.prevalence.value == pytest.approx(prevalence, abs=1e-6)
-    assert errors(found, accuracy) == pytest.approx(np.zeros(4), abs=1e-6)
-    assert found.misfit > 0.9
+    assert agreement.prevalence.value == pytest.approx(prevalence, abs=1e-6)
+    assert errors(agreement, accuracy) == pytest.approx(np.zeros(4), abs=1e-6)
+    assert agreement.misfit > 0.9
 
 
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_within_two_hundredths_without_a_label(method):
     p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)
-    found = if_independent(p.without_labels(), method=method)
+    agreement = if_independent(p.without_labels(), method=method)
 
-    assert np.abs(errors(found, AUCS)).max() < 0.02
-    assert found.prevalence.value == pytest.approx(0.4, abs=0.03)
-    assert found.misfit > 0.001
-    assert found.converged
-    assert if_independent(p, method=method).auc["C1"] == found.auc["C1"]
+    assert np.abs(errors(agreement, AUCS)).max() < 0.02
+    assert agreement.prevalence.value == pytest.approx(0.4, abs=0.03)
+    assert agreement.misfit > 0.001
+    assert agreement.converged
+    assert if_independent(p, method=method).auc["C1"] == agreement.auc["C1"]
 
 
 def test_an_ensemble_without_labels_is_as_good():
     p = trueness.simulate_panel(5000, 2000, np.linspace(0.55, 0.75, 10), rng=12)
-    blind, seeing = trueness.fidel(p, labels="none"), trueness.fidel(p)
+    blind = trueness.fidel(p, labels="none")
+    seeing = trueness.fidel(p)
 
     assert blind.source == "agreement"
 
@@ -78,14 +79,18 @@ def test_an_ensemble_without_labels_is_as_good():
 )
 def test_intervals_cover(method, n, n_pos, aucs, samples):
     rng = np.random.default_rng(13)
-    hits, prevalence, doubts = [], [], []
+    hits = []
+    prevalence = []
+    doubts = []
     for _ in range(samples):
         p = trueness.simulate_panel(n, n_pos, aucs, rng=rng)
-        found = if_independent(p, method=method)
-        each = zip(found.auc.values(), aucs, strict=True)
+        agreement = if_independent(p, method=method)
+        each = zip(agreement.auc.values(), aucs, strict=True)
         hits.append(np.mean([e.low <= a <= e.high for e, a in each]))
-        prevalence.append(found.prevalence.low <= n_pos / n <= found.prevalence.high)
-        doubts.append(found.misfit < 0.05)
+        prevalence.append(
+            agreement.prevalence.low <= n_pos / n <= agreement.prevalence.high
+        )
+        doubts.append(agreement.misfit < 0.05)
 
     assert np.mean(hits) > 0.9
     assert np.mean(prevalence) > 0.85 or samples < 15
@@ -98,10 +103,10 @@ SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
 @pytest.mark.parametrize("method", ["likelihood", "covariance"])
 def test_a_prevalence_above_one_half(method):
     p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).without_labels()
-    found = if_independent(p, method=method)
+    agreement = if_independent(p, method=method)
 
-    assert found.prevalence.low <= 0.8 <= found.prevalence.high
-    assert found.prevalence.value == pytest.approx(0.8, abs=0.03)
+    assert agreement.prevalence.low <= 0.8 <= agreement.prevalence.high
+    assert agreement.prevalence.value == pytest.approx(0.8, abs=0.03)
 
     given = if_independent(p, method=method, prevalence=0.8)
 
@@ -125,17 +130,19 @@ def correlated_panel(correlation, rng=16):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3])
 def test_ranks_alone_give_no_headline(correlation):
-    found = trueness.agreement(correlated_panel(correlation))
+    agreement = trueness.agreement(correlated_panel(correlation))
 
-    assert found.dependence == "shared"
+    assert agreement.dependence == "shared"
 
-    for estimate in [found.prevalence, *found.auc.values()]:
+    for estimate in [agreement.prevalence, *agreement.auc.values()]:
         assert np.isnan(estimate.value)
         assert (estimate.low, estimate.high) == (0.0, 1.0)
 
-    assert found.notes[0].startswith("Not identified: classifiers may make the same")
-    assert "not determined; 0." in repr(found)
-    assert "if errors were independent" in found._repr_html_()
+    assert agreement.notes[0].startswith(
+        "Not identified: classifiers may make the same"
+    )
+    assert "not determined; 0." in repr(agreement)
+    assert "if errors were independent" in agreement._repr_html_()
 
 
 def test_any_labels_agree_with_the_ranks():
@@ -152,26 +159,26 @@ def test_any_labels_agree_with_the_ranks():
 def test_the_answer_under_independence_is_beside():
     panel = correlated_panel(0.0)
 
-    found = trueness.agreement(panel)
+    agreement = trueness.agreement(panel)
 
-    assert found.independent.to_dict() == if_independent(panel).to_dict()
-    assert found.misfit == found.independent.misfit
+    assert agreement.independent.to_dict() == if_independent(panel).to_dict()
+    assert agreement.misfit == agreement.independent.misfit
 
 
 def test_a_known_prevalence_stays_known():
-    found = trueness.agreement(correlated_panel(0.0), prevalence=0.4)
+    agreement = trueness.agreement(correlated_panel(0.0), prevalence=0.4)
 
-    assert found.prevalence.value == 0.4
-    assert np.isnan(found.auc["C1"].value)
+    assert agreement.prevalence.value == 0.4
+    assert np.isnan(agreement.auc["C1"].value)
 
 
 def test_ranks_that_contradict_independence_say_so_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = trueness.agreement(paired_errors())
+        agreement = trueness.agreement(paired_errors())
 
-    assert found.misfit < 1e-3
-    assert "The ranks contradict independent errors" in found.notes[1]
+    assert agreement.misfit < 1e-3
+    assert "The ranks contradict independent errors" in agreement.notes[1]
 
 
 def paired_errors():
@@ -184,9 +191,9 @@ def paired_errors():
 
 def test_where_nothing_is_known_everything_is_possible():
     p = trueness.simulate_panel(400, 8, [0.6, 0.6, 0.6, 0.6], rng=3)
-    found = if_independent(p)
-    assert {(e.low, e.high) for e in found.auc.values()} == {(0.0, 1.0)}
-    assert any("no more than expected by chance" in note for note in found.notes)
+    agreement = if_independent(p)
+    assert {(e.low, e.high) for e in agreement.auc.values()} == {(0.0, 1.0)}
+    assert any("no more than expected by chance" in note for note in agreement.notes)
 
 
 def test_a_given_prevalence_that_the_ranks_contradict():
@@ -198,9 +205,11 @@ def test_a_given_prevalence_that_the_ranks_contradict():
 def test_a_constant_classifier_is_known_to_be_worth_nothing():
     p = trueness.simulate_panel(2000, 800, [0.7, 0.8, 0.9, 0.6], rng=4)
     rows = np.column_stack([p.rows, np.ones(len(p.rows))])
-    found = if_independent(Panel(list("ABCDE"), rows, unknown=[1] * len(rows)))
-    assert (found.auc["E"].low, found.auc["E"].high) == (0.5, 0.5)
-    assert found.auc["C"].value == pytest.approx(0.9, abs=0.05)
+
+    agreement = if_independent(Panel(list("ABCDE"), rows, unknown=[1] * len(rows)))
+
+    assert (agreement.auc["E"].low, agreement.auc["E"].high) == (0.5, 0.5)
+    assert agreement.auc["C"].value == pytest.approx(0.9, abs=0.05)
 
 
 def test_a_known_prevalence_and_missing_outputs():
@@ -209,9 +218,9 @@ def test_a_known_prevalence_and_missing_outputs():
     rows[np.random.default_rng(0).random(rows.shape) < 0.15] = np.nan
     holes = Panel(p.names, rows, unknown=np.ones(8000, int))
     for method in ("likelihood", "covariance"):
-        found = if_independent(holes, prevalence=0.1, method=method)
-        assert found.prevalence.value == pytest.approx(0.1)
-        assert np.abs(errors(found, [0.7, 0.75, 0.8, 0.85])).max() < 0.06
+        agreement = if_independent(holes, prevalence=0.1, method=method)
+        assert agreement.prevalence.value == pytest.approx(0.1)
+        assert np.abs(errors(agreement, [0.7, 0.75, 0.8, 0.85])).max() < 0.06
 
     f = trueness.fidel(holes, labels="none", prevalence=0.1)
 
@@ -222,22 +231,22 @@ def test_independence_that_ranks_contradict_is_warned_of():
     with pytest.warns(
         DoubtfulAssumptionWarning, match="The data contradict independent errors"
     ):
-        found = if_independent(paired_errors())
+        agreement = if_independent(paired_errors())
 
-    assert found.misfit < 1e-3
+    assert agreement.misfit < 1e-3
 
 
 def test_no_agreement_at_all():
     rng = np.random.default_rng(18)
     p = Panel(list("ABCD"), rng.normal(size=(500, 4)), unknown=np.ones(500, int))
-    found = if_independent(p, method="covariance")
+    agreement = if_independent(p, method="covariance")
 
-    assert all(np.isfinite(e.value) for e in found.auc.values())
+    assert all(np.isfinite(e.value) for e in agreement.auc.values())
 
     flat = Panel(list("ABCD"), np.zeros((1, 4)), unknown=[500])
-    found = if_independent(flat, method="covariance")
+    agreement = if_independent(flat, method="covariance")
 
-    assert [e.value for e in found.auc.values()] == [0.5] * 4
+    assert [e.value for e in agreement.auc.values()] == [0.5] * 4
     assert np.isnan(if_independent(THREE).misfit)  # three cannot contradict
 
 
@@ -246,7 +255,7 @@ APART = [[1, NAN, 2], [NAN, 1, 2], [NAN, 3, 1], [2, NAN, 1]]
 
 
 @pytest.mark.parametrize(
-    ("panel", "words", "message"),
+    ("panel", "options", "message"),
     [
         (trueness.simulate_panel(100, 40, [0.7, 0.8], rng=0), {}, "at least 3 class"),
         (THREE, {"method": "moments"}, "method must be one of"),
@@ -256,6 +265,6 @@ APART = [[1, NAN, 2], [NAN, 1, 2], [NAN, 3, 1], [2, NAN, 1]]
         (Panel(list("ABC"), APART, unknown=[1] * 4), {}, "'A' and 'B' have none in"),
     ],
 )
-def test_errors(panel, words, message):
+def test_errors(panel, options, message):
     with pytest.raises((InputError, NotEnoughCases), match=message):
-        trueness.agreement(panel, **words)
+        trueness.agreement(panel, **options)

@@ -23,9 +23,9 @@ ROWS = {
 }
 
 
-def few(**more):
+def few(**options):
     rows = {k: v[:4] for k, v in ROWS.items()}
-    return trueness.attempts(rows, item="task", passed="ok", **more)
+    return trueness.attempts(rows, item="task", passed="ok", **options)
 
 
 def test_rows_are_counted_by_item():
@@ -67,9 +67,9 @@ def test_shards_merge_exactly_in_any_order():
         return trueness.attempts(part, item="i", passed="p", cluster="c")
 
     parts = [count(at) for at in np.array_split(rng.permutation(n), 5)]
-    whole = count(np.arange(n))
-    assert sum(parts[1:], start=parts[0]) == whole
-    assert sum(parts[::-1][1:], start=parts[-1]) == whole
+    all_cases = count(np.arange(n))
+    assert sum(parts[1:], start=parts[0]) == all_cases
+    assert sum(parts[::-1][1:], start=parts[-1]) == all_cases
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,7 @@ def test_missing_verdicts_are_left_out_or_failed():
     assert any(
         "without a verdict: 1 attempt." in n for n in trueness.pass_rate(dropped).notes
     )
+
     failed = trueness.attempts(rows, item="task", passed="ok", missing_scores="fail")
     assert (len(failed), failed.missing) == (3, 0)
     assert failed.passed.tolist() == [1, 2, 0]
@@ -120,17 +121,21 @@ FORGED = {
 
 
 def test_a_file_holds_them_and_a_forged_one_gets_a_sentence(tmp_path):
-    a, file = few(cluster="repo"), tmp_path / "a.json"
+    a = few(cluster="repo")
+    file = tmp_path / "a.json"
     with pytest.raises(InputError, match="There is no file"):
         trueness.read_attempts(file)
+
     a.write(file)
     assert trueness.read_attempts(file) == a
+
     held = json.loads(file.read_text())
     for key, values in FORGED.items():
         for value in values:
             file.write_text(json.dumps(held | {key: value}))
             with pytest.raises(InputError):
                 trueness.read_attempts(file)
+
     file.write_text("{" * 9)
     with pytest.raises(InputError, match="not a file of attempts"):
         trueness.read_attempts(file)
@@ -170,7 +175,9 @@ def test_repeats_in_logs_are_attempts_at_one_item(tmp_path):
     ]
     held = {"eval": {"model": "m", "task": "t"}, "status": "success", "plan": {}}
     (tmp_path / "log.json").write_text(json.dumps(held | {"samples": samples}))
+
     a = trueness.attempts(tmp_path / "log.json")
+
     assert a.item.tolist() == ["q0", "q1", "q2", "q3"]
     assert (a.tried.tolist(), a.passed.tolist()) == ([3] * 4, [1, 2, 1, 2])
 
@@ -192,7 +199,9 @@ def test_every_subset_of_k_attempts(seed):
     rng = np.random.default_rng(seed)
     tried = rng.integers(3, 8, 6)
     passed = rng.integers(0, tried + 1)
+
     a = made(passed, tried)
+
     for k in (1, 2, 3):
         assert trueness.pass_at_k(a, k).value == by_subsets(passed, tried, k, any)
         assert trueness.pass_hat_k(a, k).value == by_subsets(passed, tried, k, all)
@@ -209,7 +218,9 @@ def test_copies_of_attempts_add_nothing():
     """Attempts that always repeat the first one say no more than one attempt."""
     passed = np.array([1] * 60 + [0] * 40)
     one = trueness.pass_rate(made(passed, [1] * 100))
+
     ten = trueness.pass_rate(made(10 * passed, [10] * 100))
+
     assert ten.value == one.value
     assert ten.high - ten.low == pytest.approx(one.high - one.low, rel=0.05)
 
@@ -221,7 +232,9 @@ def test_clusters_of_items_are_wider_and_single_ones_are_none():
     groups = [f"g{k // 10}" for k in range(200)]
     alone = trueness.pass_rate(made(passed, [4] * 200))
     grouped = trueness.pass_rate(made(passed, [4] * 200, groups))
+
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
+
     single = trueness.pass_rate(made(passed, [4] * 200, range(200)))
     assert (single.low, single.high) == (alone.low, alone.high)
 
@@ -229,8 +242,8 @@ def test_clusters_of_items_are_wider_and_single_ones_are_none():
 def test_a_mapping_of_systems_gives_a_dict_and_each_item_needs_k_attempts():
     with pytest.raises(NotEnoughCases, match="1 of 2 items have fewer"):
         trueness.pass_at_k(made([1, 1], [3, 2]), 3)
-    found = trueness.pass_rate({"a": made([1], [1]), "b": made([0], [2])})
-    assert {k: e.value for k, e in found.items()} == {"a": 1.0, "b": 0.0}
+    rate = trueness.pass_rate({"a": made([1], [1]), "b": made([0], [2])})
+    assert {k: e.value for k, e in rate.items()} == {"a": 1.0, "b": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -239,7 +252,9 @@ def test_a_mapping_of_systems_gives_a_dict_and_each_item_needs_k_attempts():
 )
 def test_simulated_items_are_covered(items, attempts, a, b):
     rng = np.random.default_rng(items)
-    hits, size, truth = 0, 400, a / (a + b)
+    hits = 0
+    size = 400
+    truth = a / (a + b)
     for _ in range(size):
         passed = rng.binomial(attempts, rng.beta(a, b, items))
         e = trueness.pass_rate(made(passed, [attempts] * items))

@@ -22,7 +22,8 @@ def test_one_attempt_is_mcnemars_exact_test():
         pair = trueness.compare_runs(
             {"a": made(a, [1] * 40), "b": made(b, [1] * 40)}
         ).pairs[0]
-        won, lost = int(((a == 1) & (b == 0)).sum()), int(((a == 0) & (b == 1)).sum())
+        won = int(((a == 1) & (b == 0)).sum())
+        lost = int(((a == 0) & (b == 1)).sum())
         p = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
         assert pair.p_value == pytest.approx(p)
         assert pair.difference.value == pytest.approx((won - lost) / 40)
@@ -49,10 +50,14 @@ def test_several_attempts_are_a_paired_comparison_of_items():
 
 
 def test_items_are_paired_by_name():
-    a, b = made([1, 0, 1], [1] * 3), made([1, 1, 0], [1] * 3, first=1)
-    found = trueness.compare_runs({"a": a, "b": b})
-    assert found.pairs[0].difference.value == pytest.approx((0 + 1) / 2 - (1 + 1) / 2)
-    assert "2 items of 4 are left out" in found.notes[0]
+    a = made([1, 0, 1], [1] * 3)
+    b = made([1, 1, 0], [1] * 3, first=1)
+    comparison = trueness.compare_runs({"a": a, "b": b})
+
+    assert comparison.pairs[0].difference.value == pytest.approx(
+        (0 + 1) / 2 - (1 + 1) / 2
+    )
+    assert "2 items of 4 are left out" in comparison.notes[0]
     with pytest.raises(NotEnoughCases, match="use the same item names"):
         trueness.compare_runs({"a": a, "b": made([1], [1], first=9)})
 
@@ -68,7 +73,10 @@ def test_clusters_count_once():
     grouped = trueness.compare_runs(
         {"a": made(a, tried, cluster=groups), "b": made(b, tried, cluster=groups)}
     )
-    one, other = alone.pairs[0].difference, grouped.pairs[0].difference
+
+    one = alone.pairs[0].difference
+    other = grouped.pairs[0].difference
+
     assert other.value == one.value
     assert other.high - other.low > 1.3 * (one.high - one.low)
 
@@ -76,9 +84,11 @@ def test_clusters_count_once():
 def test_reference_and_margin():
     rng = np.random.default_rng(3)
     runs = {k: made(rng.integers(0, 2, 60), [1] * 60) for k in "abc"}
-    found = trueness.compare_runs(runs, reference="b", margin=0.3)
-    assert [(p.first, p.second) for p in found.pairs] == [("a", "b"), ("b", "c")]
-    assert all(p.margin == 0.3 for p in found.pairs)
+
+    comparison = trueness.compare_runs(runs, reference="b", margin=0.3)
+
+    assert [(p.first, p.second) for p in comparison.pairs] == [("a", "b"), ("b", "c")]
+    assert all(p.margin == 0.3 for p in comparison.pairs)
     with pytest.raises(InputError, match=r"one of.*found 'd'"):
         trueness.compare_runs(runs, reference="d")
     with pytest.raises(InputError, match="2 or more systems"):
@@ -135,6 +145,7 @@ def test_ranks_hold_together():
     gain = np.array([0.0, 0.0, 0.05, 0.1, 0.3])
     true = 1 + (gain[None] > gain[:, None]).sum(axis=1)
     wrong, size = 0, 250
+
     for _ in range(size):
         easy = rng.beta(2, 3, 80)
         runs = {
@@ -144,6 +155,7 @@ def test_ranks_hold_together():
         board = trueness.leaderboard(runs)
         mine = true[[int(n) for n in board.names]]
         wrong += bool(((mine < board.best_rank) | (mine > board.worst_rank)).any())
+
     assert wrong / size <= 0.08
 
 
@@ -160,6 +172,7 @@ def test_letters_are_shared_by_exactly_those_that_do_not_differ():
         for pair in board.comparison.pairs:
             shared = set(letters[pair.first]) & set(letters[pair.second])
             assert bool(shared) == (pair.p_adjusted > 0.05)
+
     equal = trueness.leaderboard(dict.fromkeys("xyz", made([1, 0] * 20, [1] * 40)))
     assert equal.best_rank.tolist() == [1, 1, 1]
     assert equal.worst_rank.tolist() == [3, 3, 3]

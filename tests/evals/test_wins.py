@@ -25,14 +25,14 @@ def test_several_systems_are_compared_by_pairs_whoever_came_first():
     first = ["a", "b", "a", "c", "b"]
     second = ["b", "a", "c", "a", "c"]
 
-    found = trueness.head_to_head(first, second, ["a", "a", "c", "tie", "b"])
+    comparison = trueness.head_to_head(first, second, ["a", "a", "c", "tie", "b"])
 
-    assert found.names == ("a", "b", "c")
-    counts = [(p.first, p.second, p.wins, p.losses, p.ties) for p in found.pairs]
+    assert comparison.names == ("a", "b", "c")
+    counts = [(p.first, p.second, p.wins, p.losses, p.ties) for p in comparison.pairs]
     assert counts == [("a", "b", 2, 0, 0), ("a", "c", 0, 1, 1), ("b", "c", 1, 0, 0)]
-    assert [p.p_value for p in found.pairs] == [0.5, 1, 1]
-    assert found.pairs[0].p_adjusted == 1
-    assert len(found.to_frame()) == 3
+    assert [p.p_value for p in comparison.pairs] == [0.5, 1, 1]
+    assert comparison.pairs[0].p_adjusted == 1
+    assert len(comparison.to_frame()) == 3
 
 
 def test_ties_alone_show_nothing():

@@ -257,7 +257,7 @@ def test_decisions_are_those_of_the_host(designed, name, threshold):
 
 
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "message"),
     [
         (lambda t: trueness.recall(t), "recall needs a threshold"),
         (lambda t: trueness.at_threshold(t), "at_threshold needs a threshold"),
@@ -267,10 +267,10 @@ def test_decisions_are_those_of_the_host(designed, name, threshold):
         ),
     ],
 )
-def test_what_a_device_lacks_is_said(designed, ask, words):
+def test_what_a_device_lacks_is_said(designed, ask, message):
     on_device, _ = designed
 
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=message):
         ask(on_device)
 
 
@@ -290,10 +290,10 @@ def test_unlabelled_cases_need_counts_on_the_host():
 
 def test_bootstrap_agrees_with_theory():
     on_device, on_host = tallies_of_both(n=4000, seed=6)
-    words = {"method": "bootstrap", "replicates": 400, "rng": 1}
+    options = {"method": "bootstrap", "replicates": 400, "rng": 1}
 
-    area = trueness.auc(on_device, **words)
-    again = trueness.auc(on_device, **words)
+    area = trueness.auc(on_device, **options)
+    again = trueness.auc(on_device, **options)
 
     by_delong = trueness.auc(on_host, method="delong")
     interval = (by_delong.low, by_delong.high)

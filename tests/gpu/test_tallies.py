@@ -62,27 +62,42 @@ def test_few_scores_come_to_the_host():
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=name)
-def test_one_pass_answers(kind, many):
-    y, scores, host = cases(kind, 3000, seed=4)
-    d, t = device_tally(torch.tensor(y), scores), trueness.tally(y, host)
-    assert isinstance(d, DeviceTally)
-    one, other = trueness.auc(d), trueness.auc(t)
-    assert (one.value, one.name) == (other.value, other.name)
-    assert one.se == pytest.approx(other.se, rel=1e-10)
-    for threshold in (-1.0, 0.0, 0.3, float(host[0]), np.pi / 10, 1e30):
-        one, other = trueness.confusion(d, threshold), trueness.confusion(t, threshold)
-        assert one.to_dict() == other.to_dict()
-        found = trueness.at_threshold(d, threshold)
-        assert trueness.f1(d, threshold=threshold) == found["f1"]
-        assert found["f1"] == trueness.at_threshold(t, threshold)["f1"]
+def test_auc_of_one_pass_is_that_of_the_host(kind, many):
+    label, scores, scores_on_host = cases(kind, 3000, seed=4)
+    on_device = device_tally(torch.tensor(label), scores)
+
+    area = trueness.auc(on_device)
+
+    expected = trueness.auc(trueness.tally(label, scores_on_host))
+    assert isinstance(on_device, DeviceTally)
+    assert (area.value, area.name) == (expected.value, expected.name)
+    assert area.se == pytest.approx(expected.se, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=name)
+def test_tables_of_one_pass_are_those_of_the_host(kind, many):
+    label, scores, scores_on_host = cases(kind, 3000, seed=4)
+    on_device = device_tally(torch.tensor(label), scores)
+    on_host = trueness.tally(label, scores_on_host)
+
+    for threshold in (-1.0, 0.0, 0.3, float(scores_on_host[0]), np.pi / 10, 1e30):
+        table = trueness.confusion(on_device, threshold)
+        point = trueness.at_threshold(on_device, threshold)
+
+        expected = trueness.confusion(on_host, threshold)
+        assert table.to_dict() == expected.to_dict()
+        assert trueness.f1(on_device, threshold=threshold) == point["f1"]
+        assert point["f1"] == trueness.at_threshold(on_host, threshold)["f1"]
 
 
 def test_missing_labels_are_unknown_and_bins_have_limits(many):
     y, scores, host = cases(torch.float32, 500)
     coarse = device_tally(torch.tensor(y), scores, at_most=40)
     assert coarse.binned == (len(coarse) <= 40)
+
     low, high = trueness.auc(coarse).bounds
     assert low <= trueness.auc(y, host).value <= high
+
     labels = torch.tensor(y).float()
     labels[::7] = float("nan")
     expected = trueness.tally(np.where(np.arange(500) % 7, y, np.nan), host)
@@ -94,7 +109,9 @@ def test_keys_are_in_the_order_of_scores(kind):
     lib = library_of(torch.zeros(1))
     scores = torch.sort(torch.cat([-torch.rand(200), torch.rand(200)]).to(kind)).values
     keys = keys_of(lib, scores, name(kind))
+
     assert bool((keys[1:] >= keys[:-1]).all())
+
     back = scores_on_host(keys.numpy(), name(kind))
     assert back.tolist() == scores.double().tolist()
     for threshold in (0.1, -0.3, 1 / 3, 0.0):
@@ -103,7 +120,7 @@ def test_keys_are_in_the_order_of_scores(kind):
 
 
 @pytest.mark.parametrize(
-    ("y", "s", "words"),
+    ("y", "s", "message"),
     [
         ([1, 0], torch.tensor([0.1, float("nan")]), "infinite scores in 1 cases"),
         ([1, 0], torch.tensor([0.1, np.inf]).half(), "infinite scores in 1 cases"),
@@ -113,14 +130,15 @@ def test_keys_are_in_the_order_of_scores(kind):
         ([1, 0, 1], torch.rand(2), "found 3 and 2"),
     ],
 )
-def test_wrong_input(y, s, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_input(y, s, message):
+    with pytest.raises(InputError, match=message):
         device_tally(torch.tensor(y), s)
 
 
 def test_what_needs_the_host_says_so(many):
     y, scores, _ = cases(torch.float32, 3000)
     d = device_tally(torch.tensor(y), scores)
+
     with pytest.raises(InputError, match=r"3,000 cases.*at_most=100_000.*to_host"):
         answer_on_device(trueness.ranking.fit_binormal, d, (), {})
     with pytest.raises(InputError, match="needs the tally on the host"):
@@ -131,7 +149,8 @@ def test_what_needs_the_host_says_so(many):
 
 
 def test_tensors_of_the_host_are_columns():
-    y, s = torch.tensor([0, 1, 1]), torch.tensor([0.25, 0.5, 0.125])
+    y = torch.tensor([0, 1, 1])
+    s = torch.tensor([0.25, 0.5, 0.125])
     assert trueness.auc(y, s).value == 0.5
     assert trueness.auc(y, s.bfloat16()).value == 0.5
     assert trueness.auc(y, s.requires_grad_()).value == 0.5

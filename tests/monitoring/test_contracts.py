@@ -49,7 +49,7 @@ def contract(text, name="q.toml"):
     return name
 
 
-def said(text, *words, code, file="new.parquet"):
+def output_of(text, *words, code, file="new.parquet"):
     """Give what a contract says of a file, in words; with this exit code."""
     done = run(contract(text), file, *words)
     assert done.exit_code == code, done.stdout + done.stderr
@@ -62,17 +62,19 @@ def verdicts(text, *words, file="new.parquet"):
 
 
 def test_exit_codes(folder):
-    assert "Every requirement holds" in said(HEAD + AUC, code=0)
-    said(HEAD + AUC.replace("0.7", "0.97"), code=4)
+    assert "Every requirement holds" in output_of(HEAD + AUC, code=0)
+
+    output_of(HEAD + AUC.replace("0.7", "0.97"), code=4)
     near = f"{trueness.auc(folder.y, folder.p).value - 0.002:.4f}"
     open_ = HEAD + AUC.replace("0.7", near)
-    assert "more such cases would decide it" in said(open_, code=5)
+    assert "more such cases would decide it" in output_of(open_, code=5)
+
     for word, code in (("pass", 0), ("fail", 4), ("maybe", 2)):
-        said(open_, "--undecided", word, code=code)
+        output_of(open_, "--undecided", word, code=code)
     pd.DataFrame({"y": [1, 1], "p": [0.1, 0.2]}).to_csv("few.csv", index=False)
-    said(HEAD + AUC, code=3, file="few.csv")
+    output_of(HEAD + AUC, code=3, file="few.csv")
     folder[(folder.site == "north") | (folder.y == 0)].to_parquet("none.parquet")
-    one_class = said(HEAD + AUC + 'by = "site"\n', code=3, file="none.parquet")
+    one_class = output_of(HEAD + AUC + 'by = "site"\n', code=3, file="none.parquet")
     assert "In site = south: auc needs at least one positive" in one_class
 
 
@@ -127,16 +129,18 @@ def test_every_part_of_a_requirement_is_judged(folder):
         ('not_worse_than = "old"\nmargin = 0.1\n', 2),
         ('by = "site"\ngap_at_most = 0.9\n', 3),
     ):
-        said(HEAD + strict + more, code=4)
+        output_of(HEAD + strict + more, code=4)
         assert len(verdicts(HEAD + AUC + more)) == parts
 
 
 def test_what_was_probably_not_meant_is_said(folder):
-    twice = said(HEAD + AUC + AUC, code=0)
+    twice = output_of(HEAD + AUC + AUC, code=0)
     assert "auc >= 0.7 was required 2 times; it counts once." in twice
+
     cut = HEAD + AUC.replace("auc", "recall") + "threshold = 30\n"
-    assert "no score reaches the threshold 30" in said(cut, code=4)
-    said("\ufeff" + HEAD + AUC.replace('"auc"', '" auc "'), code=0)
+    assert "no score reaches the threshold 30" in output_of(cut, code=4)
+
+    output_of("\ufeff" + HEAD + AUC.replace('"auc"', '" auc "'), code=0)
 
 
 def test_a_saved_rule_is_found_beside_the_contract(folder):
@@ -145,18 +149,20 @@ def test_a_saved_rule_is_found_beside_the_contract(folder):
     cut = AUC.replace("auc", "recall").replace("0.7", "0.3") + 'by = "site"\n'
     text = HEAD + cut + 'threshold = "rule.json"\n'
     done = run(contract(text, "sub/q.toml"), "new.parquet", "--json")
-    found = {v["group"]: v for v in json.loads(done.stdout)["result"]["verdicts"]}
+    result = {v["group"]: v for v in json.loads(done.stdout)["result"]["verdicts"]}
     flagged = folder.p >= np.where(folder.site == "north", 0.5, 0.4)
+
     want = flagged[folder.y == 1].groupby(folder.site).mean()
+
     for site in ("north", "south"):
-        assert found[f"site={site}"]["value"] == pytest.approx(want[site])
-    assert "There is no file rule.json" in said(text, code=2)
+        assert result[f"site={site}"]["value"] == pytest.approx(want[site])
+    assert "There is no file rule.json" in output_of(text, code=2)
 
 
 def test_columns_that_are_not_there(folder):
-    wrong = said(HEAD.replace('"p"', '"pp"') + AUC, code=2)
+    wrong = output_of(HEAD.replace('"p"', '"pp"') + AUC, code=2)
     assert "has no column 'pp'" in wrong
-    assert 'add label = "NAME"' in said(AUC, code=2)
+    assert 'add label = "NAME"' in output_of(AUC, code=2)
     assert run("nothing.toml", "new.parquet").exit_code == 2
 
 
@@ -171,27 +177,35 @@ def test_groups_baselines_and_outputs(folder):
         + '[[require]]\nmetric = "missing_scores"\nat_most = 0.1\n'
     )
     last = ("--baseline", "last.parquet")
-    said(text, *last, "--junit", "o.xml", "--markdown", "o.md", code=0)
+    output_of(text, *last, "--junit", "o.xml", "--markdown", "o.md", code=0)
+
     assert Path("o.xml").read_text().startswith("<?xml")
     assert "## Quality: holds" in Path("o.md").read_text()
-    found = verdicts(text, *last)
-    assert {v["group"] for v in found} == {"", "site=north", "site=south"}
+
+    result = verdicts(text, *last)
+    assert {v["group"] for v in result} == {"", "site=north", "site=south"}
+
     # the baseline of another file is joined by its key: the same numbers as the column
-    column, joined = (v for v in found if "not worse" in v["requirement"])
+    column, joined = (v for v in result if "not worse" in v["requirement"])
     for k in ("value", "low"):
         assert joined[k] == pytest.approx(column[k], abs=1e-12)
-    by = verdicts(text.replace("margin = 0.02", 'margin = 0.1\nby = "site"'), *last)
-    assert sum("not worse" in v["requirement"] for v in by) == 4
-    apart = verdicts(text.replace('key = "id"\n', ""), *last)
-    assert sum("unpaired" in v["reason"] for v in apart) == 1
+
+    in_groups = text.replace("margin = 0.02", 'margin = 0.1\nby = "site"')
+    result = verdicts(in_groups, *last)
+    assert sum("not worse" in v["requirement"] for v in result) == 4
+
+    without_key = text.replace('key = "id"\n', "")
+    result = verdicts(without_key, *last)
+    assert sum("unpaired" in v["reason"] for v in result) == 1
 
 
 def test_baselines_that_do_not_fit(folder):
     keyed = HEAD + 'key = "id"\n' + BETTER.replace("0.02", "0.1")
     last = pd.read_parquet("last.parquet")
-    assert "Type --baseline" in said(keyed, code=2)
-    gone = last.assign(p=last.p.where(last.id >= 80))
-    for frame, code, words in (
+    assert "Type --baseline" in output_of(keyed, code=2)
+
+    without_scores = last.assign(p=last.p.where(last.id >= 80))
+    for frame, code, message in (
         (last.iloc[:0], 2, "has no rows"),
         (last.iloc[:700], 0, "100 of 800 rows have no baseline score"),
         (pd.concat([last, last.iloc[:3]]), 2, "3 rows repeat a value of the key 'id'"),
@@ -200,19 +214,21 @@ def test_baselines_that_do_not_fit(folder):
         (last.assign(id="a" + last.id.astype(str)), 3, "No case of new.parquet has"),
         (last.assign(id=last.id.astype(str)), 0, "Every requirement holds"),
         (last.assign(y=1 - last.y), 2, "800 of 800 cases have a different 'y'"),
-        (gone, 0, "80 of 800 rows have no baseline score"),
+        (without_scores, 0, "80 of 800 rows have no baseline score"),
     ):
         frame.to_parquet("b.parquet")
-        assert words in said(keyed, "--baseline", "b.parquet", code=code)
-    apart = keyed.replace('key = "id"\n', "")
-    lost = said(apart, "--baseline", "b.parquet", code=0)
-    assert "10.0 % of the rows of b.parquet have no score" in lost
-    near = said(apart.replace('"baseline"', '"odl"'), code=2)
-    assert "Did you mean 'old'?" in near
+        assert message in output_of(keyed, "--baseline", "b.parquet", code=code)
+
+    unpaired = keyed.replace('key = "id"\n', "")
+    output = output_of(unpaired, "--baseline", "b.parquet", code=0)
+    assert "10.0 % of the rows of b.parquet have no score" in output
+
+    output = output_of(unpaired.replace('"baseline"', '"odl"'), code=2)
+    assert "Did you mean 'old'?" in output
 
 
 def test_options_of_the_other_use_are_refused(folder):
-    assert "goes with --init" in said(HEAD + AUC, "--label", "y", code=2)
+    assert "goes with --init" in output_of(HEAD + AUC, "--label", "y", code=2)
     done = run("--init", "new.parquet", "--junit", "o.xml")
     assert done.exit_code == 2
     assert "--junit does not go with --init" in done.stderr
@@ -222,7 +238,8 @@ def test_options_of_the_other_use_are_refused(folder):
     "odd", ["none", "text", "constant", "reversed", "gaps", "perfect"]
 )
 def test_a_first_contract_holds_of_its_data_even_of_odd_ones(odd, folder):
-    p, y = folder.p, folder.y
+    p = folder.p
+    y = folder.y
     changed = {
         "none": {},
         "text": {"y": np.where(y == 1, 'si"ck', "well")},
@@ -235,22 +252,26 @@ def test_a_first_contract_holds_of_its_data_even_of_odd_ones(odd, folder):
     words = ["--positive", 'si"ck'] if odd == "text" else []
     words = ["--init", "odd.parquet", "--label", "y", "--score", "p", *words]
     done = run(*words)
+
     assert done.exit_code == 0, done.stderr
     assert run("quality.toml", "odd.parquet").exit_code == 0
+
     text = Path("quality.toml").read_text()
     assert ("missing_scores" in text) == (odd == "gaps")
     if odd == "gaps":
         fewer = text.replace("at_most = 0.1", "at_most = 0.0")
-        assert "0.14375 in this file" in said(fewer, code=4, file="odd.parquet")
+        assert "0.14375 in this file" in output_of(fewer, code=4, file="odd.parquet")
     assert ("# The threshold" in text) == (odd not in ("constant", "reversed"))
     assert run(*words).exit_code == 2  # it exists already
+
     held = tomllib.loads(first_contract(trueness.tally(y, p), "y", 'a"b\x7f'))
     assert held["score"] == 'a"b\x7f'
 
 
 def test_new_samples_of_the_same_model_prove_a_first_contract():
     """In 19 of 20, so in at least 52 of 60 (4 standard errors below would be 50)."""
-    rng, proved = np.random.default_rng(3), 0
+    rng = np.random.default_rng(3)
+    proved = 0
 
     def sample():
         y = (rng.random(400) < 0.3).astype(int)
@@ -267,14 +288,17 @@ def test_the_schema_has_every_key_and_every_metric():
     schema = json.loads((ROOT / "docs" / "contract.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     keys = {f.name for f in fields(Contract)} - {"requirements", "path"}
+
     assert set(schema["properties"]) == {*keys, "require"}
-    for name, words in CHOICES.items():
-        assert schema["properties"][name]["enum"] == list(words)
+    for name, choices in CHOICES.items():
+        assert schema["properties"][name]["enum"] == list(choices)
+
     required = schema["properties"]["require"]["items"]["properties"]
     assert set(required) == set(FIELDS) == {f.name for f in fields(Requirement)}
     listed = required["metric"]["anyOf"][0]["enum"]
     assert set(listed) == {*KNOWN, *trueness.METRICS}
     assert len(listed) == len(set(listed))
+
     for bound in (0.8, "80%"):
         good = {"label": "y", "require": [{"metric": "auc", "at_least": bound}]}
         jsonschema.validate(good, schema)
@@ -300,8 +324,10 @@ def test_the_action_passes_on_what_the_command_says(code, verdict, tmp_path):
     told = 'echo "$# $2 $3 $5" > "$RUNNER_TEMP/said"'
     stub = f"trueness() {{ {told}; {written}; return {code}; }}\n"
     done = subprocess.run(["bash", "-e", "-c", stub + script], env=env, check=False)
+
     assert done.returncode == code
     assert f"verdict={verdict}\nexit-code={code}\n" in Path(env[names[0]]).read_text()
+
     summary = Path(env[names[1]]).read_text()
     assert summary.startswith("## Quality: " + ("new" if verdict != "error" else "not"))
     assert (tmp_path / "said").read_text() == "11 a b.toml p.csv l.csv\n"

@@ -16,15 +16,17 @@ def day(found, missed, false=0, cleared=0):
 
 def test_the_detector_is_the_sum_over_all_starts():
     """Looks of one case: a unit is staked at each, on changes found in 1, 2, 4 ..."""
-    found = [1, 0, 0, 1, 1, 0, 0, 0]
+    result = [1, 0, 0, 1, 1, 0, 0, 0]
     w = trueness.watch("recall", threshold=0.5, at_least=0.8)
-    for one in found:
+    for one in result:
         w.update(day(one, 1 - one))
     waits = 2.0 ** np.arange(9)  # up to 256 looks, of 7300 * 0.05
     effect = np.sqrt(2 * math.log(7300) / waits)
     bets = np.minimum(effect / math.sqrt(0.8 * 0.2), 0.9 / 0.2)
-    gains = np.log1p(np.outer(0.8 - np.array(found), bets))
-    starts = [np.exp(gains[k:].sum(axis=0)).mean() for k in range(len(found))]
+    gains = np.log1p(np.outer(0.8 - np.array(result), bets))
+
+    starts = [np.exp(gains[k:].sum(axis=0)).mean() for k in range(len(result))]
+
     assert w.history[-1]["evidence"] == pytest.approx(sum(starts))
     assert w.alarm_at == 7300
 
@@ -40,8 +42,8 @@ def areas(rng):
 
 
 def shares(rng):
-    found = rng.binomial(20, 0.85)
-    return day(found, 20 - found)
+    result = rng.binomial(20, 0.85)
+    return day(result, 20 - result)
 
 
 def scores(rng):
@@ -62,7 +64,8 @@ ON_THE_BOUND = {
 def test_streams_on_their_bound_raise_few_alarms(what):
     """Promised is one in 40 looks, so in 10 a quarter: 7.5 of 30, deviation 2.4."""
     draw, options = ON_THE_BOUND[what]
-    rng, cried = np.random.default_rng(1), 0
+    rng = np.random.default_rng(1)
+    cried = 0
     for _ in range(30):
         w = trueness.watch(what, **options, false_alarms=40)
         for _ in range(10):
@@ -73,10 +76,13 @@ def test_streams_on_their_bound_raise_few_alarms(what):
 
 def test_a_late_fall_is_found_as_soon_as_an_early_one_and_located():
     """A CUSUM that knows both shares needs about 10 looks."""
-    rng, delays, held = np.random.default_rng(2), [], []
+    rng = np.random.default_rng(2)
+    delays = []
+    held = []
     for stream in range(18):
         w = trueness.watch("recall", threshold=0.5, at_least=0.85)
-        changed, before = 60 if stream % 2 else 0, 0.9 if stream % 3 else 0.87
+        changed = 60 if stream % 2 else 0
+        before = 0.9 if stream % 3 else 0.87
         for look in range(changed + 40):
             k = rng.binomial(20, 0.75 if look >= changed else before)
             w.update(day(k, 20 - k), name=str(look))
@@ -84,6 +90,7 @@ def test_a_late_fall_is_found_as_soon_as_an_early_one_and_located():
                 break
         delays.append(int(w.since) - changed + 1)
         held.append(int(w.change.first) <= changed <= int(w.change.last))
+
     assert np.median(delays[1::2]) <= 14
     assert np.median(delays[::2]) <= 14
     assert min(delays) > 0
@@ -98,6 +105,7 @@ def test_scores_that_move_collapse_or_spread_are_seen(move, rng):
     for _ in range(3):
         w.update(rng.normal(size=100))
     assert not w.alarm
+
     for _ in range(4):
         w.update(move(rng.normal(size=100)))
     assert w.alarm
@@ -121,7 +129,8 @@ def test_limits_of_a_share_are_where_the_average_likelihood_ratio_is_40(k, n):
 
 
 def test_sequences_hold_at_all_looks():
-    rng, wrong = np.random.default_rng(4), 0
+    rng = np.random.default_rng(4)
+    wrong = 0
     for _ in range(40):
         w = trueness.watch("recall", threshold=0.5, at_least=0.5)
         for n in np.geomspace(1, 400, 15).astype(int):

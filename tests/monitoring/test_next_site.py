@@ -44,7 +44,8 @@ def test_the_mean_may_hold_where_the_next_site_does_not():
         MIXED, ["recall >= 0.7 at 1", "recall >= 0.7 at 1 at the next site"]
     )
 
-    by_site, next_site = both.verdicts[:8], both.verdicts[8]
+    by_site = both.verdicts[:8]
+    next_site = both.verdicts[8]
     assert any(verdict.verdict == "fails" for verdict in by_site)
     assert next_site.verdict == "cannot tell yet"
 
@@ -59,10 +60,10 @@ def test_few_sites_decide_nothing():
 
 
 def test_sites_of_a_column_are_named_with_by():
-    whole = sum(list(GOOD.values())[1:], GOOD["site 0"])
+    all_cases = sum(list(GOOD.values())[1:], GOOD["site 0"])
 
     answer = trueness.check(
-        whole,
+        all_cases,
         "recall >= 0.8 at 0.5 at the next site by hospital",
         groups={"hospital": GOOD},
     )
@@ -90,7 +91,7 @@ def test_a_sentence_reads_back(fields):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("result", "message"),
     [
         ("positives >= 3 at the next site", "not predicted"),
         (
@@ -100,9 +101,9 @@ def test_a_sentence_reads_back(fields):
         ({"metric": "auc", "at_least": 0.8, "next_site": 3}, "true or false"),
     ],
 )
-def test_what_cannot_be_required(asked, words):
-    with pytest.raises(trueness.InputError, match=words):
-        trueness.check(GOOD, asked)
+def test_what_cannot_be_required(result, message):
+    with pytest.raises(trueness.InputError, match=message):
+        trueness.check(GOOD, result)
 
 
 def test_one_tally_has_no_sites():
@@ -146,12 +147,12 @@ def test_bins_leave_the_next_site_open():
     label = rng.random(4000) < 0.4
     score = rng.normal(label, 1)
     sites = trueness.tally(label, score, by=np.arange(4000) % 8)
-    whole = trueness.tally(label, score)
+    all_cases = trueness.tally(label, score)
     in_bins = {name: tally.bin(4) for name, tally in sites.items()}
     claim = "auc >= 0.6 at the next site"
 
-    exact = trueness.check(whole, claim, groups={"site": sites})
-    binned = trueness.check(whole, claim, groups={"site": in_bins})
+    exact = trueness.check(all_cases, claim, groups={"site": sites})
+    binned = trueness.check(all_cases, claim, groups={"site": in_bins})
 
     assert exact.verdict == "holds"
     assert binned.verdict == "cannot tell yet"

@@ -11,28 +11,29 @@ import trueness
 
 def test_psi_is_the_sum_of_both_divergences():
     rng = np.random.default_rng(1)
-    reference, current = rng.normal(size=1000), rng.normal(0.3, 1.2, size=700)
+    reference = rng.normal(size=1000)
+    current = rng.normal(0.3, 1.2, size=700)
 
-    found = trueness.psi(reference, current)
+    index = trueness.psi(reference, current)
 
     edges = np.sort(reference)[100::100]
     r = np.bincount(np.searchsorted(edges, reference, side="right")) / 1000
     c = np.bincount(np.searchsorted(edges, current, side="right")) / 700
-    assert found.psi.value == pytest.approx(entropy(r, c) + entropy(c, r))
-    assert found.reference[::-1] == pytest.approx(r)
-    assert found.current[::-1] == pytest.approx(c)
-    assert float(found) == pytest.approx(found.contribution.sum())
+    assert index.psi.value == pytest.approx(entropy(r, c) + entropy(c, r))
+    assert index.reference[::-1] == pytest.approx(r)
+    assert index.current[::-1] == pytest.approx(c)
+    assert float(index) == pytest.approx(index.contribution.sum())
 
 
 def test_interval_and_p_value_are_of_chi_squared():
     rng = np.random.default_rng(2)
-    found = trueness.psi(rng.normal(size=2000), rng.normal(0.2, 1, size=1000))
+    index = trueness.psi(rng.normal(size=2000), rng.normal(0.2, 1, size=1000))
 
     scale = 1 / 2000 + 1 / 1000
-    ratio = found.psi.value / scale
-    assert found.p_value == pytest.approx(chi2.sf(ratio, 9))
-    assert ncx2.sf(ratio, 9, found.psi.low / scale) == pytest.approx(0.025, abs=1e-6)
-    assert ncx2.cdf(ratio, 9, found.psi.high / scale) == pytest.approx(0.025, abs=1e-6)
+    ratio = index.psi.value / scale
+    assert index.p_value == pytest.approx(chi2.sf(ratio, 9))
+    assert ncx2.sf(ratio, 9, index.psi.low / scale) == pytest.approx(0.025, abs=1e-6)
+    assert ncx2.cdf(ratio, 9, index.psi.high / scale) == pytest.approx(0.025, abs=1e-6)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.3])
@@ -66,10 +67,10 @@ def test_ties_leave_fewer_bins_and_labels_play_no_part():
     reference = trueness.Tally([2, 1], neg=[5, 5], pos=[5, 5])
     current = trueness.Tally([2, 1], unknown=[12, 8])
 
-    found = trueness.psi(reference, current)
+    index = trueness.psi(reference, current)
 
-    assert found.score_low.tolist() == [2, 1]
-    assert found.notes == ("Ties leave 2 of 10 bins.",)
+    assert index.score_low.tolist() == [2, 1]
+    assert index.notes == ("Ties leave 2 of 10 bins.",)
 
 
 def test_clusters_and_empty_samples_are_refused():

@@ -68,16 +68,16 @@ def places(x, path=()):
             yield from places(value, (*path, key))
 
 
-def forged(whole, path, value):
-    made = copy.deepcopy(whole)
-    at = made
+def forged(all_cases, path, value):
+    result = copy.deepcopy(all_cases)
+    at = result
     for key in path[:-1]:
         at = at[key]
     if value is ODD:
         del at[path[-1]]
     else:
         at[path[-1]] = value
-    return made
+    return result
 
 
 @pytest.mark.parametrize("kind", ["share", "auc", "scores", "judges", "groups"])
@@ -85,17 +85,20 @@ def test_a_forged_state_is_refused_or_goes_on(kind, tmp_path):
     """Any one place taken away or given another value, and then used."""
     path = tmp_path / "w.json"
     batch = held(kind, path)
-    whole = json.loads(path.read_text())
-    rng, refused = np.random.default_rng(0), 0
-    for where in places(whole):
+    state = json.loads(path.read_text())
+    rng = np.random.default_rng(0)
+    refused = 0
+
+    for where in places(state):
         for value in (ODD, *rng.permutation(np.array(ODD, dtype=object))[:2]):
-            path.write_text(json.dumps(forged(whole, where, value)))
+            path.write_text(json.dumps(forged(state, where, value)))
             try:
                 w = trueness.load_watch(path)
                 repr(w)
                 w.update(batch, name="two").update(batch, name="three").save(path)
             except trueness.InputError:
                 refused += 1
+
     assert refused > 50
 
 
@@ -104,16 +107,18 @@ def test_a_forged_state_is_refused_or_goes_on(kind, tmp_path):
 def test_a_state_cut_off_anywhere_is_refused_and_left_alone(kind, ending, tmp_path):
     path = tmp_path / f"w.{ending}"
     held(kind, path)
-    whole = path.read_bytes()
+    content = path.read_bytes()
     pd.DataFrame({"y": [0, 1], "p": [0.1, 0.9]}).to_csv(tmp_path / "b.csv", index=False)
-    for size in np.linspace(0, len(whole) - 1, 12).astype(int):
-        path.write_bytes(whole[:size])
+
+    for size in np.linspace(0, len(content) - 1, 12).astype(int):
+        path.write_bytes(content[:size])
         with pytest.raises(trueness.InputError, match="not the state of a watch"):
             trueness.load_watch(path)
+
     said = run("watch", path, tmp_path / "b.csv", "--label", "y", "-s", "p")
     assert said.exit_code == 2, said.exception
     assert "not the state of a watch" in said.stderr
-    assert path.read_bytes() == whole[: len(whole) - 1]
+    assert path.read_bytes() == content[: len(content) - 1]
     assert {p.name for p in tmp_path.iterdir()} == {path.name, "b.csv"}
 
 
@@ -135,17 +140,23 @@ def test_groups_in_groups_are_refused(depth, tmp_path):
     state = whole = json.loads(path.read_text())
     for _ in range(depth):
         state = whole | {"groups": {"x": state}}
+
     path.write_text(json.dumps(state))
+
     with pytest.raises(trueness.InputError, match="groups of group 'x'"):
         trueness.load_watch(path)
 
 
-@pytest.mark.parametrize("about", [b"[]", b"1", b"{}", b"[" * 100_000, b'{"kind": []}'])
-def test_a_forged_table_of_a_watch_gets_a_sentence(about, tmp_path):
+@pytest.mark.parametrize(
+    "description", [b"[]", b"1", b"{}", b"[" * 100_000, b'{"kind": []}']
+)
+def test_a_forged_table_of_a_watch_gets_a_sentence(description, tmp_path):
     path = tmp_path / "w.parquet"
     held("share", path)
-    table = pq.read_table(path).replace_schema_metadata({"trueness": about})
+    table = pq.read_table(path).replace_schema_metadata({"trueness": description})
+
     pq.write_table(table, path)
+
     with pytest.raises(trueness.InputError, match="not the state of a watch"):
         trueness.load_watch(path)
 
@@ -160,7 +171,9 @@ def test_jobs_at_once_lose_nothing(tmp_path):
     columns = ["--label", "y", "--score", "p"]
     begin = ["--metric", "recall", "--threshold", "0.5", "--at-least", "0.5"]
     words = ["watch", str(state), str(tmp_path / "0.csv"), *columns, *begin]
+
     assert run(*words).exit_code == 0
+
     code = "import sys; from trueness.cli import app; app(sys.argv[1:])"
     jobs = [
         subprocess.Popen(

@@ -23,9 +23,9 @@ def cut(tp, fp, fn, tn):
     return Tally([1.0, 0.0], neg=[fp, tn], pos=[tp, fn])
 
 
-def words(data, asked, **options):
+def words(data, result, **options):
     """Give the verdict on each requirement."""
-    return [v.verdict for v in trueness.check(data, asked, **options).verdicts]
+    return [v.verdict for v in trueness.check(data, result, **options).verdicts]
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 7), (7, 7), (3, 11), (180, 200)])
@@ -477,7 +477,7 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("result", "message"),
     [
         ("acu >= 0.8", "Did you mean 'auc'"),
         ("recall >= 90 at 0.3", "Write 0.9 for 90 %"),
@@ -502,14 +502,15 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
         (3, "or a table of fields"),
     ],
 )
-def test_requirements_that_cannot_be_read(asked, message):
+def test_requirements_that_cannot_be_read(result, message):
     with pytest.raises(InputError, match=message):
-        requirement(asked)
+        requirement(result)
 
 
 def test_what_cannot_be_judged_is_said():
-    t, a = cut(1, 1, 1, 1), Attempts(["a", "b"], [1, 0], [1, 1])
-    for data, asked, message in (
+    t = cut(1, 1, 1, 1)
+    a = Attempts(["a", "b"], [1, 0], [1, 1])
+    for data, requirement, message in (
         (t, [], "found none"),
         ([1, 2], "auc >= 0.8", "needs a tally"),
         (t, "recall >= 0.5 at 0.5 by site", "needs groups"),
@@ -523,7 +524,7 @@ def test_what_cannot_be_judged_is_said():
         (a, "pass_hat_k >= 0.8", "pass_hat_k"),
     ):
         with pytest.raises(InputError, match=message):
-            trueness.check(data, asked)
+            trueness.check(data, requirement)
     with pytest.raises(InputError, match="must be above"):
         trueness.check(t, "auc >= 0.5", level=0.5)
     with pytest.raises(NotEnoughCases, match=r"precision needs .* flagged"):
@@ -547,13 +548,16 @@ def test_a_rate_from_judges_with_labels(judged):
     r = trueness.prevalence(p, labelled="random")
     high, low = np.quantile(r.draws, [0.95, 0.05])
     ends = {"holds": low - 0.01, "cannot tell yet": r.value, "fails": high + 0.01}
+
     for word, bound in ends.items():
         [found] = trueness.check(p, [{**RATE, "at_least": bound}]).verdicts
         assert found.verdict == word
     assert "from 3 judges, 150 labels" in found.reason
+
     # the raw share, which is too high, would pass a bound that the truth does not meet
     raw = float(np.mean(judged[["a", "b", "c"]].to_numpy()))
     assert trueness.check(p, [{**RATE, "at_least": raw}]).verdict != "holds"
+
     # judges may repeat each other's errors, and no verdict would show it
     rule = {"metric": "prevalence", "judges": ["a", "b", "c"], "at_least": 0.01}
     [alone] = trueness.check(p, [rule]).verdicts
@@ -564,16 +568,18 @@ def test_a_rate_from_judges_with_labels(judged):
 def test_the_same_in_a_contract(judged, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     judged.to_csv("judged.csv", index=False)
+
     rule = (
         'label = "y"\n[[require]]\nmetric = "prevalence"\njudges = ["a", "b", "c"]\n'
         'labelled = "{}"\nat_least = 0.5\n'
     )
+
     for chosen, code in (("random", 0), ("somehow", 2)):
         Path("q.toml").write_text(rule.format(chosen))
-        found = run("check", "q.toml", "judged.csv")
-        assert found.exit_code == code, found.stdout + found.stderr
-    assert "(line 5)" in found.stderr
-    assert '"by verdict"' in found.stderr
+        completed = run("check", "q.toml", "judged.csv")
+        assert completed.exit_code == code, completed.stdout + completed.stderr
+    assert "(line 5)" in completed.stderr
+    assert '"by verdict"' in completed.stderr
 
 
 @pytest.fixture(scope="module")
@@ -624,8 +630,8 @@ def estimates_of_analyses(panel):
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_are_those_of_the_analyses(design, images):
-    words = DESIGNS[design]
-    panel = trueness.panel(images, label="y", scores=["s", "old"], **words)
+    options = DESIGNS[design]
+    panel = trueness.panel(images, label="y", scores=["s", "old"], **options)
 
     verdicts = trueness.check(panel, ASKED, adjust="none").verdicts
 
@@ -659,23 +665,23 @@ def test_a_verdict_counts_the_effective_cases_of_weights(images):
 def as_toml(settings, requirements):
     """Write the file of a check."""
     lines = [f"{word} = {json.dumps(value)}" for word, value in settings.items()]
-    for asked in requirements:
+    for result in requirements:
         lines.append("[[require]]")
-        lines += [f"{word} = {json.dumps(value)}" for word, value in asked.items()]
+        lines += [f"{word} = {json.dumps(value)}" for word, value in result.items()]
     return "\n".join(lines)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_in_files_are_those_of_python(design, images, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = DESIGNS[design]
-    settings = {"label": "y", "score": "s", "adjust": "none", **words}
+    options = DESIGNS[design]
+    settings = {"label": "y", "score": "s", "adjust": "none", **options}
     images.to_parquet("p.parquet")
     Path("q.toml").write_text(as_toml(settings, ASKED))
 
     rows = answer("check", "q.toml", "p.parquet")["result"]["verdicts"]
 
-    panel = trueness.panel(images, label="y", scores=["s", "old"], **words)
+    panel = trueness.panel(images, label="y", scores=["s", "old"], **options)
     expected = trueness.check(panel, ASKED, adjust="none").verdicts
     for row, verdict in zip(rows, expected, strict=True):
         interval = (verdict.low, verdict.high)
@@ -685,7 +691,9 @@ def test_intervals_in_files_are_those_of_python(design, images, tmp_path, monkey
 def test_clusters_widen_the_limits_of_a_prevalence(images):
     t = trueness.tally(images, label="y", score="s", cluster="who")
     [b] = trueness.check(t, "prevalence >= 0.1").verdicts
+
     [a] = trueness.check(t.without_clusters(), "prevalence >= 0.1").verdicts
+
     assert a.value == pytest.approx(b.value)
     assert b.high - b.low > 1.5 * (a.high - a.low)
 
@@ -708,7 +716,9 @@ def test_a_contract_says_how_the_cases_came(
         f'{head}label = "y"\nscore = "s"\nsampling = "case-control"\n'
         f'[[require]]\nmetric = "{metric}"\nat_least = 0.01\n{cut}'
     )
+
     refused = run("check", "q.toml", "p.parquet")
+
     assert refused.exit_code == 2
     assert message in refused.stderr
 
@@ -734,14 +744,15 @@ def made(passed, tried=1):
 
 
 def test_rates_and_k_of_n_attempts():
-    asked = [f"pass_rate >= {bound}" for bound in (0.8, 0.97, 0.88)]
-    found = words(made([1] * 90 + [0] * 10), asked)
-    assert found == ["holds", "fails", "cannot tell yet"]
+    result = [f"pass_rate >= {bound}" for bound in (0.8, 0.97, 0.88)]
+    check = words(made([1] * 90 + [0] * 10), result)
+    assert check == ["holds", "fails", "cannot tell yet"]
+
     a = made([5] * 80 + [2] * 20, tried=5)
-    found = trueness.check(
+    check = trueness.check(
         a, ["pass_hat_k(k=3) >= 0.6", "pass_at_k(2) >= 0.99"], adjust="none"
     )
-    one, two = found.verdicts
+    one, two = check.verdicts
     assert one.value == trueness.pass_hat_k(a, 3).value
     assert one.low == trueness.pass_hat_k(a, 3, level=0.9).low
     assert two.value == trueness.pass_at_k(a, 2).value
@@ -751,13 +762,16 @@ def test_rates_and_k_of_n_attempts():
 def test_not_worse_than_a_baseline_is_paired_by_item():
     rng = np.random.default_rng(0)
     easy = rng.beta(2, 2, 400)
-    old, new = rng.binomial(3, easy), rng.binomial(3, np.clip(easy + 0.02, 0, 1))
-    asked = {"metric": "pass_rate", "not_worse_than": "baseline", "margin": 0.05}
-    found = trueness.check(made(new, 3), asked, baseline=made(old, 3))
-    assert found.verdict == "holds"
-    assert not any("unpaired" in note for note in found.notes)
+    old = rng.binomial(3, easy)
+    new = rng.binomial(3, np.clip(easy + 0.02, 0, 1))
+    result = {"metric": "pass_rate", "not_worse_than": "baseline", "margin": 0.05}
+    check = trueness.check(made(new, 3), result, baseline=made(old, 3))
+
+    assert check.verdict == "holds"
+    assert not any("unpaired" in note for note in check.notes)
+
     fallen = made(rng.binomial(3, np.clip(easy - 0.2, 0, 1)), 3)
-    assert trueness.check(fallen, asked, baseline=made(old, 3)).verdict == "fails"
+    assert trueness.check(fallen, result, baseline=made(old, 3)).verdict == "fails"
 
 
 def test_the_gate_stops_a_fall(tmp_path, monkeypatch):
@@ -777,9 +791,11 @@ def test_the_gate_stops_a_fall(tmp_path, monkeypatch):
     by = f'{rate}at_least = 0.3\nby = "metadata.topic"\n'
     Path("evals.toml").write_text(f"{rate}at_least = 0.5\n{baseline}{by}")
     fallen = run("check", "evals.toml", "new.json", "--baseline", "old.json")
+
     assert fallen.exit_code == 4, fallen.output
     assert "pass_rate not worse than baseline" in fallen.stdout
     assert "metadata.topic=a" in fallen.stdout
+
     same = run("check", "evals.toml", "old.json", "--baseline", "old.json", "--json")
     assert json.loads(same.stdout)["cases"]["n"] == 150
     assert same.exit_code in (0, 5)
@@ -787,10 +803,11 @@ def test_the_gate_stops_a_fall(tmp_path, monkeypatch):
 
 def test_numbers_of_numpy_and_names_in_turn_are_taken():
     fpr = (np.float64(0), np.float64(0.2))
-    asked = requirement({"metric": "partial_auc", "at_least": 0.1, "fpr": fpr})
-    assert asked.fpr == (0.0, 0.2)
+    result = requirement({"metric": "partial_auc", "at_least": 0.1, "fpr": fpr})
+    assert result.fpr == (0.0, 0.2)
     assert requirement("recall >= 80.1% at 0.3").at_least == 0.801
     assert requirement({"metric": "auc", "at_least": "80%"}).at_least == 0.8
+
     named = trueness.watch("auc", at_least=0.3, by="g", groups=(g for g in "ab"))
     assert named.content["about"]["named"] == ["a", "b"]
 
@@ -804,21 +821,21 @@ def test_numbers_of_numpy_and_names_in_turn_are_taken():
     ],
 )
 def test_only_what_holds_is_true(requirement, verdict):
-    found = trueness.check(cut(tp=90, fp=5, fn=10, tn=95), requirement)
+    check = trueness.check(cut(tp=90, fp=5, fn=10, tn=95), requirement)
 
-    assert found.verdict == verdict
-    assert bool(found) is (verdict == "holds")
-    assert bool(found.verdicts[0]) is (verdict == "holds")
+    assert check.verdict == verdict
+    assert bool(check) is (verdict == "holds")
+    assert bool(check.verdicts[0]) is (verdict == "holds")
 
 
 @pytest.mark.parametrize("fact", ["cases", "labelled", "positives", "negatives"])
 def test_too_few_cases_cannot_tell_yet(fact):
     small = cut(tp=9, fp=1, fn=1, tn=9)
 
-    found = trueness.check(small, f"{fact} >= 410")
+    check = trueness.check(small, f"{fact} >= 410")
 
-    assert found.verdict == "cannot tell yet"
-    assert found.verdicts[0].cases_needed == 410 - (10 if "tives" in fact else 20)
+    assert check.verdict == "cannot tell yet"
+    assert check.verdicts[0].cases_needed == 410 - (10 if "tives" in fact else 20)
 
 
 def test_a_smaller_batch_of_the_same_model_does_not_fail_its_first_contract(tmp_path):

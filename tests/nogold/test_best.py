@@ -135,8 +135,8 @@ def test_front_against_enumeration(chloroplast):
 
     front = trueness.nogold.combination_front(chloroplast)
 
-    found = np.column_stack([front.sensitivity, front.specificity])
-    assert found == pytest.approx(undominated(rates))
+    points = np.column_stack([front.sensitivity, front.specificity])
+    assert points == pytest.approx(undominated(rates))
     for i, sensitivity in enumerate(front.sensitivity):
         assert in_positives[front.patterns(i)].sum() == pytest.approx(sensitivity)
 
@@ -150,17 +150,17 @@ def test_rates_of_the_front_are_proportions(posts):
         assert rates.max() <= 1
 
 
-def says_yes(words, names, row):
+def says_yes(message, names, row):
     """Evaluate a formula with Python's own logic."""
     values = dict(zip(names, (bool(vote) for vote in row), strict=True))
-    if words in ("never", "always"):
-        return words == "always"
+    if message in ("never", "always"):
+        return message == "always"
     for start, holds in (("at least", ge), ("at most", le), ("exactly", eq)):
-        if words.startswith(start):
-            number, listed = words[len(start) :].split(" of ")
+        if message.startswith(start):
+            number, listed = message[len(start) :].split(" of ")
             yes = sum(values[name] for name in listed.split(", "))
             return holds(yes, int(number))
-    return eval(words, {}, values)  # noqa: S307 - our own words
+    return eval(message, {}, values)  # noqa: S307 - our own words
 
 
 def patterns_of(words, names):

@@ -223,6 +223,7 @@ def test_two_tests_are_not_identified(swine_flu):
 def test_a_posterior_is_shown_in_every_form(swine_flu):
     assert "sensitivity[NPA_C1]" in repr(swine_flu)
     assert "<table>" in swine_flu._repr_html_()
+
     as_dict = swine_flu.to_dict()
     assert as_dict["prevalence"]["value"] == swine_flu.prevalence.value
     assert list(swine_flu.to_frame()["parameter"]) == list(SWINE_FLU)

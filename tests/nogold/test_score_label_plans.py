@@ -53,8 +53,8 @@ def test_labels_read_back_hold_the_truth_within_the_half_width(today):
     held = 0
     kept = 0
     for seed in range(30):
-        found = labelled_by(plan, label, score, seed)
-        recall = trueness.at_threshold(found, CUT)["recall"]
+        labelled = labelled_by(plan, label, score, seed)
+        recall = trueness.at_threshold(labelled, CUT)["recall"]
         held += recall.low <= truth <= recall.high
         kept += (recall.high - recall.low) / 2 <= 0.06
 
@@ -137,14 +137,14 @@ def test_drawn_cases_alone_give_the_same_value(today):
     label, score, expected = today
     plan = trueness.plan_labels(expected, metric="recall", half_width=0.06)
     drawn = plan.draw(score, rng=1)
-    whole = labelled_by(plan, label, score, 1)
+    all_cases = labelled_by(plan, label, score, 1)
 
     sample = LabelSample.from_drawn_cases(
         score[drawn.index], drawn.stratum, drawn.probability, target="these cases"
     )
     alone = trueness.tally(label[drawn.index], score[drawn.index], unlabelled=sample)
 
-    one = trueness.at_threshold(whole, CUT)["recall"]
+    one = trueness.at_threshold(all_cases, CUT)["recall"]
     other = trueness.at_threshold(alone, CUT)["recall"]
     assert other.value == pytest.approx(one.value)
     assert other.se == pytest.approx(one.se)
@@ -155,19 +155,19 @@ def test_labels_that_contradict_the_map_are_noted(today):
     plan = trueness.plan_labels(expected, metric="recall", half_width=0.06)
 
     reversed_labels = score < CUT
-    found = labelled_by(plan, reversed_labels, score, 0)
+    labelled = labelled_by(plan, reversed_labels, score, 0)
 
-    notes = trueness.at_threshold(found, CUT).notes
+    notes = trueness.at_threshold(labelled, CUT).notes
     assert any("contradict the map" in note for note in notes)
 
 
 def test_a_file_keeps_the_sample(today, tmp_path):
     label, score, expected = today
     plan = trueness.plan_labels(expected, metric="recall", half_width=0.06)
-    found = labelled_by(plan, label, score, 0)
-    found.write(tmp_path / "found.parquet")
+    labelled = labelled_by(plan, label, score, 0)
+    labelled.write(tmp_path / "found.parquet")
 
-    assert trueness.read_tally(tmp_path / "found.parquet") == found
+    assert trueness.read_tally(tmp_path / "found.parquet") == labelled
 
 
 def test_a_plan_needs_a_map_and_one_aim(today):

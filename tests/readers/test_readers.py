@@ -202,11 +202,11 @@ def _designs(rng):
 @pytest.mark.parametrize("fixed", [{}, {"fixed": "readers"}, {"fixed": "cases"}])
 def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
     for name, data in _designs(rng):
-        found = trueness.reader_study(data, pair_variance=pairs_of, **fixed)
+        study = trueness.reader_study(data, pair_variance=pairs_of, **fixed)
         statistic, df, pairs = slow_study(data, pairs_of=pairs_of, **fixed)
-        assert found.statistic == pytest.approx(statistic), name
-        assert found.df2 == pytest.approx(df), name
-        for mine, (d, sd, nu) in zip(found.pairs, pairs, strict=True):
+        assert study.statistic == pytest.approx(statistic), name
+        assert study.df2 == pytest.approx(df), name
+        for mine, (d, sd, nu) in zip(study.pairs, pairs, strict=True):
             assert mine.difference.value == pytest.approx(d)
             assert mine.difference.se == pytest.approx(sd)
             assert mine.p_value == pytest.approx(2 * stats.t.sf(abs(d) / sd, nu))
@@ -278,23 +278,23 @@ def few_faults(fault):
 
 def test_perfect_readers():
     data = few_faults(lambda r, c: 4 < c < 6 + r % 3)
-    found = trueness.reader_study(data, margin=0.3)
-    one = found.means[0]  # 5 + 5 cases without a fault
+    study = trueness.reader_study(data, margin=0.3)
+    one = study.means[0]  # 5 + 5 cases without a fault
     alone = trueness.auc(trueness.Tally([2, 1], pos=[5, 0], neg=[0, 5]))
 
     assert one.ci == pytest.approx(alone.ci)
-    assert 0 <= found.pairs[0].p_noninferior < 0.05
+    assert 0 <= study.pairs[0].p_noninferior < 0.05
 
     # readers that all gain the same show variance between readers is 0
-    found = trueness.reader_study(few_faults(lambda r, c: c == 5 + r))
+    study = trueness.reader_study(few_faults(lambda r, c: c == 5 + r))
 
-    assert found.statistic == np.inf
-    assert "variance between readers is 0" in found.notes[-1]
+    assert study.statistic == np.inf
+    assert "variance between readers is 0" in study.notes[-1]
 
-    gap = found.pairs[0].difference
+    gap = study.pairs[0].difference
 
     assert gap.low < 0 < gap.value < gap.high  # as of one reader, 5 + 5 cases
-    assert 0.05 < found.p_value < 1
+    assert 0.05 < study.p_value < 1
 
 
 def test_readers_without_a_fault_leave_a_width():
@@ -308,21 +308,21 @@ def test_readers_without_a_fault_leave_a_width():
         ("youden", 2 * wilson(10) - 1),
     ):
         cut = {} if metric == "auc" else {"threshold": 0.5}
-        found = trueness.reader_study(data, margin=0.05, metric=metric, **cut)
-        assert found.means[0].low == pytest.approx(low)
-        assert found.means[0].high == 1
-        gap = found.pairs[0].difference
+        study = trueness.reader_study(data, margin=0.05, metric=metric, **cut)
+        assert study.means[0].low == pytest.approx(low)
+        assert study.means[0].high == 1
+        gap = study.pairs[0].difference
         assert (gap.low, gap.high) == pytest.approx((low - 1, 1 - low))
-        assert found.p_value == 1
-        assert 0.025 < found.pairs[0].p_noninferior < 0.5
+        assert study.p_value == 1
+        assert 0.025 < study.pairs[0].p_noninferior < 0.5
 
     fixed = trueness.reader_study(data, fixed="cases", metric="recall", threshold=0.5)
 
     assert fixed.means[0].low == pytest.approx(wilson(4))
 
 
-def study_of(data, **words):
-    return trueness.reader_study(data, **KEYS, **words)
+def study_of(data, **options):
+    return trueness.reader_study(data, **KEYS, **options)
 
 
 def test_labels_and_frames_of_any_kind_give_one_answer(vandyke):
@@ -415,7 +415,8 @@ def test_assurance_is_the_mean_power_over_what_the_mean_square_may_be(vandyke):
     """Against an integral over the chi-squared law of the pilot's mean square."""
     pilot = trueness.reader_study(vandyke, **KEYS)
     plan = trueness.plan_readers(pilot, difference=0.05, readers=8, cases=200)
-    c, shrink = pilot.components, 114 / 200
+    c = pilot.components
+    shrink = 114 / 200
     between = max(c.cov2 - c.cov3, 0)
     errors = c.error_variance - c.cov1 - between
 
@@ -539,23 +540,23 @@ STUDY_ERRORS = {
 F1 = {"metric": "f1", "threshold": 3}
 
 
-@pytest.mark.parametrize("words", STUDY_ERRORS)
-def test_errors(vandyke, words):
-    data, options = STUDY_ERRORS[words](vandyke)
+@pytest.mark.parametrize("message", STUDY_ERRORS)
+def test_errors(vandyke, message):
+    data, options = STUDY_ERRORS[message](vandyke)
     kinds = (trueness.InputError, trueness.NotEnoughCases)
-    with pytest.raises(kinds, match=words):
+    with pytest.raises(kinds, match=message):
         trueness.reader_study(data, **{**KEYS, **options})
 
 
 def test_errors_of_plans(vandyke):
     v = vandyke
-    for words, data, options in (
+    for message, data, options in (
         ("two treatments", v[v.treatment == 1], {}),
         ("two readers each; found 2 and 1", v[v.reader == 1], {"fixed": "readers"}),
         ("neither readers nor cases vary", v.assign(rating=v.truth), {}),
     ):
         study = trueness.reader_study(data, **KEYS, **options)
-        with pytest.raises(trueness.InputError, match=words):
+        with pytest.raises(trueness.InputError, match=message):
             trueness.plan_readers(study, difference=0.1)
 
     study = trueness.reader_study(vandyke, metric="AUC", **KEYS)
@@ -591,10 +592,10 @@ def comparisons_of(reader, y, scores):
     """Return all comparisons of a reader, whose weights add up to a third."""
     positives = np.flatnonzero(y)
     negatives = np.flatnonzero(~y)
-    found = []
+    result = []
     for p, q in product(positives, negatives):
         wins = (scores[:, p] > scores[:, q]) + (scores[:, p] == scores[:, q]) / 2
-        found.append(
+        result.append(
             Comparison(
                 reader=reader,
                 positive=100 * reader + p,
@@ -604,4 +605,4 @@ def comparisons_of(reader, y, scores):
             )
         )
 
-    return found
+    return result

@@ -40,7 +40,9 @@ def test_every_calibrator_on_every_engine(engine):
     for method, f in fitted.items():
         frame = trueness.apply(frame, f, "s", name=method)
     columns = in_order(frame, "i", *fitted)
+
     scores = [np.nan if v is None else v for v in SCORES]
+
     for (method, f), found in zip(fitted.items(), columns, strict=True):
         expected = f(scores)
         assert np.isnan(expected[[2, -1]]).all()
@@ -62,7 +64,9 @@ def test_every_combiner_on_every_engine(engine, rng):
     given = np.array([[np.nan if v is None else v for v in rows[k]] for k in names]).T
     for name, f in fitted.items():
         frame = trueness.apply(frame, f, name=name)
+
     columns = in_order(frame, "i", *fitted)
+
     for (name, f), found in zip(fitted.items(), columns, strict=True):
         np.testing.assert_allclose(found, f(given), rtol=1e-12, err_msg=name)
 
@@ -74,8 +78,10 @@ def test_a_long_table_is_joined(lazy_engine, rng):
     rows = {"i": list(range(len(SCORES))), "s": SCORES}
     new = trueness.apply(lazy_engine(rows), fitted, "s")
     expected = fitted([np.nan if v is None else v for v in SCORES])
-    found = in_order(new, "i", "s_calibrated")[0]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+    result = in_order(new, "i", "s_calibrated")[0]
+
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
 
 
 def test_a_lazy_frame_stays_lazy_and_keeps_its_columns():
@@ -84,10 +90,12 @@ def test_a_lazy_frame_stays_lazy_and_keeps_its_columns():
     new = trueness.apply(
         pl.LazyFrame({"s": [0.1, 0.5], "keep": ["x", "y"]}), shifted, "s"
     )
+
     assert isinstance(new, pl.LazyFrame)
     assert new.collect().columns == ["s", "keep", "s_calibrated"]
-    found = new.collect()["s_calibrated"]
-    np.testing.assert_allclose(found, shifted([0.1, 0.5]), rtol=1e-14)
+
+    result = new.collect()["s_calibrated"]
+    np.testing.assert_allclose(result, shifted([0.1, 0.5]), rtol=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")
@@ -95,35 +103,41 @@ def test_frames_of_dask_are_counted_and_mapped_where_they_are():
     dask = pytest.importorskip("dask.dataframe")
     y, s = cases()
     rows = dask.from_pandas(pd.DataFrame({"y": y, "s": s}), npartitions=3)
+
     t = trueness.tally(y, s)
+
     assert trueness.tally(rows, label="y", score="s") == t
     for method in ("isotonic", "beta"):
         fitted = trueness.calibrate(t, method=method)
-        found = trueness.apply(rows, fitted, "s", name="p").compute()["p"]
-        np.testing.assert_allclose(found, fitted(s), rtol=1e-14)
+        result = trueness.apply(rows, fitted, "s", name="p").compute()["p"]
+        np.testing.assert_allclose(result, fitted(s), rtol=1e-14)
 
 
 def test_long_maps_on_ibis_with_polars():
     y, s = cases()
     fitted = trueness.fidel(trueness.panel(y, {"s": s, "z": -s}))
     rows = ibis.polars.connect().create_table("x", pl.DataFrame({"s": s, "z": -s}))
-    found = trueness.apply(rows, fitted).to_polars()
-    expected = fitted(found.select("s", "z").to_numpy())
-    np.testing.assert_allclose(found["combined"], expected, rtol=1e-14)
+    result = trueness.apply(rows, fitted).to_polars()
+
+    expected = fitted(result.select("s", "z").to_numpy())
+
+    np.testing.assert_allclose(result["combined"], expected, rtol=1e-14)
 
 
 def test_slips():
     fitted = trueness.calibrate(trueness.tally(*cases()), method="platt")
     frame = pl.LazyFrame({"s": [0.1], "p": [1.0]})
+
     mean = trueness.mean_score(trueness.Panel(["s"], [[1]], neg=[1]))
-    for asked, words in (
+
+    for arguments, message in (
         ((frame, fitted), "Which column holds the scores"),
         ((frame, fitted, "t"), "no column 't'"),
         ((frame, np.exp, "s"), "needs a fitted map"),
         (([0.1], fitted, "s"), "apply needs a frame; found list"),
         ((frame, mean, "s"), "leave score out"),
     ):
-        with pytest.raises(InputError, match=words):
-            trueness.apply(*asked)
+        with pytest.raises(InputError, match=message):
+            trueness.apply(*arguments)
     with pytest.raises(InputError, match="has a column 'p' already"):
         trueness.apply(frame, fitted, "s", name="p")

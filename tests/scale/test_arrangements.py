@@ -131,15 +131,15 @@ def test_calibration_errors(seed, bins):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=4, bins=int(rng.integers(2, 7)))
 
-    found = trueness.calibration_error(t, bins=bins)
+    error = trueness.calibration_error(t, bins=bins)
 
     for x in arrangements(t, rng, most=25):
         exact = trueness.calibration_error(x, bins=bins)
         for name in ("plain", "debiased", "rms"):
-            low, high = getattr(found, name).bounds
+            low, high = getattr(error, name).bounds
             assert low <= getattr(exact, name).value <= high
-    assert found.bounds == found.plain.bounds
-    assert "unknown: each bin was treated" in found.smooth.bounds
+    assert error.bounds == error.plain.bounds
+    assert "unknown: each bin was treated" in error.smooth.bounds
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -148,7 +148,7 @@ def test_slope_and_intercept_of_small_bins(seed):
     t = random_bins(rng, most=5, bins=4)
 
     try:
-        found = trueness.calibration_line(t)
+        line = trueness.calibration_line(t)
     except NotEnoughCases:
         pytest.skip("these bins have no line")
 
@@ -156,7 +156,7 @@ def test_slope_and_intercept_of_small_bins(seed):
         with suppress(NotEnoughCases):
             exact = trueness.calibration_line(x)
             for name in ("slope", "intercept"):
-                low, high = getattr(found, name).bounds
+                low, high = getattr(line, name).bounds
                 assert low <= getattr(exact, name).value <= high
 
 
@@ -167,9 +167,9 @@ def many_cases():
 
 
 def test_fine_bins_leave_little_of_calibration_errors_open():
-    found = trueness.calibration_error(many_cases().bin(2000))
+    error = trueness.calibration_error(many_cases().bin(2000))
 
-    for part in (found.plain, found.debiased, found.rms):
+    for part in (error.plain, error.debiased, error.rms):
         low, high = part.bounds
         assert low < part.value < high < low + 0.02
 
@@ -178,12 +178,12 @@ def test_fine_bins_leave_little_of_the_calibration_line_open():
     t = many_cases()
 
     line = trueness.calibration_line(t)
-    found = trueness.calibration_line(t.bin(500))
+    result = trueness.calibration_line(t.bin(500))
 
     for name in ("slope", "intercept"):
-        low, high = getattr(found, name).bounds
+        low, high = getattr(result, name).bounds
         assert low <= getattr(line, name).value <= high < low + 0.1
-    assert found.bounds == found.slope.bounds
+    assert result.bounds == result.slope.bounds
     assert trueness.bounds("calibration_line", t.bin(500)).name == "calibration_line"
 
 

@@ -93,8 +93,8 @@ def test_every_metric_at_any_threshold(t, k, threshold):
 
     for metric in EVERY:
         exact = float(metric(confusion))
-        found = trueness.bounds(metric, t.bin(k), threshold=threshold)
-        assert np.isnan(exact) or within(found.low, exact, found.high), metric
+        bounds = trueness.bounds(metric, t.bin(k), threshold=threshold)
+        assert np.isnan(exact) or within(bounds.low, exact, bounds.high), metric
 
 
 @settings(max_examples=40)
@@ -178,6 +178,7 @@ def test_wrong_questions():
         trueness.bounds("auk", t)
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.bin(0)
+
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
     with pytest.raises(
         trueness.Infeasible, match="Only thresholds between bins were tried"
@@ -198,10 +199,10 @@ def test_calibration_errors_of_weighted_cases_in_bins_are_not_bounded():
 
 
 def test_a_metric_that_is_undefined_at_a_threshold_says_no_more():
-    found = trueness.bounds("precision", FOUR.bin(2), threshold=9)
+    bounds = trueness.bounds("precision", FOUR.bin(2), threshold=9)
 
-    assert np.isnan(found.value)
-    assert repr(found) == "precision nan (exactly between nan and nan; 2 bins)"
+    assert np.isnan(bounds.value)
+    assert repr(bounds) == "precision nan (exactly between nan and nan; 2 bins)"
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
@@ -218,14 +219,16 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         "pareto": {"metrics": ["recall", "precision"]},
         "indeterminate_results": {"threshold": trueness.Rule(0.6, lower=0.4)},
     }
-    asked = []
+    analyses_asked = []
+
     for name in set(trueness.__all__) - {"guaranteed_threshold"}:
         if getattr(getattr(trueness, name), "takes", None) == "tally":
             answer = getattr(trueness, name)(t, **special.get(name, {}))
             if isinstance(answer, Answer):
                 assert answer.bounds is not None, name
-                asked.append(name)
-    assert len(asked) > 20
+                analyses_asked.append(name)
+
+    assert len(analyses_asked) > 20
     for ask in (trueness.ranking.leakage, trueness.calibration_test, trueness.roc_band):
         assert "unknown: each bin was treated" in ask(t).bounds
     assert "unknown: each bin was treated" in repr(trueness.calibration_test(t))
@@ -318,10 +321,10 @@ def test_curves_of_designs_lie_within(curve, along, across, seed, weighted, prev
 def test_metrics_of_designs_lie_within(metric, seed, weighted, prevalence):
     exact, binned = sample(seed, weighted, prevalence)
 
-    found = trueness.bounds(metric, binned, threshold=0.5)
+    bounds = trueness.bounds(metric, binned, threshold=0.5)
     value = trueness.at_threshold(exact, 0.5, metrics=[metric])[metric].value
 
-    assert found.low - 1e-12 <= value <= found.high + 1e-12
+    assert bounds.low - 1e-12 <= value <= bounds.high + 1e-12
 
 
 def test_labels_missing_at_random_are_in_no_known_bin():

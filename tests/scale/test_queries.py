@@ -95,8 +95,8 @@ def run_sqlite(folder):
         connection.execute(s)
 
     def ask(query):
-        found = connection.execute(query)
-        return as_csv([[d[0] for d in found.description], *found.fetchall()])
+        result = connection.execute(query)
+        return as_csv([[d[0] for d in result.description], *result.fetchall()])
 
     return ask
 
@@ -156,8 +156,8 @@ def spark_of_this_machine(spark):
     rows.createOrReplaceTempView("preds")
 
     def ask(query):
-        found = spark.sql(query)
-        return as_csv([found.columns, *map(tuple, found.collect())])
+        result = spark.sql(query)
+        return as_csv([result.columns, *map(tuple, result.collect())])
 
     return ask
 
@@ -178,10 +178,10 @@ def engine(request, tmp_path_factory):
     return request.param, request.getfixturevalue(fixture)
 
 
-def read(text, folder, **words):
+def read(text, folder, **options):
     path = folder / "counts.csv"
     path.write_text(text)
-    return trueness.tally(trueness.scan(path), **words)
+    return trueness.tally(trueness.scan(path), **options)
 
 
 def dialect(name):
@@ -203,20 +203,20 @@ QUESTIONS = {
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_engine_counts_as_numpy_does(engine, question, tmp_path):
     name, ask = engine
-    words = {"label": "y", "score": "p", **QUESTIONS[question]}
-    by = {"by": words["by"]} if "by" in words else {}
+    options = {"label": "y", "score": "p", **QUESTIONS[question]}
+    by = {"by": options["by"]} if "by" in options else {}
 
-    counted = ask(trueness.sql("preds", dialect=dialect(name), **words))
+    counted = ask(trueness.sql("preds", dialect=dialect(name), **options))
 
-    assert read(counted, tmp_path, **by) == trueness.tally(DATA, **words)
+    assert read(counted, tmp_path, **by) == trueness.tally(DATA, **options)
 
 
 def test_bins_hold_the_same_cases(engine, tmp_path):
     name, ask = engine
-    words = {"label": "y", "score": "p"}
-    exact = trueness.tally(DATA, **words)
+    options = {"label": "y", "score": "p"}
+    exact = trueness.tally(DATA, **options)
 
-    query = trueness.sql("preds", dialect=dialect(name), **words, bins=15)
+    query = trueness.sql("preds", dialect=dialect(name), **options, bins=15)
     bins = read(ask(query), tmp_path)
 
     assert 5 < len(bins) <= 15
@@ -230,18 +230,18 @@ def test_bins_hold_the_same_cases(engine, tmp_path):
 
 def test_bins_of_an_engine_bound_the_exact_answer(engine, tmp_path):
     name, ask = engine
-    words = {"label": "y", "score": "p"}
-    query = trueness.sql("preds", dialect=dialect(name), **words, bins=15)
+    options = {"label": "y", "score": "p"}
+    query = trueness.sql("preds", dialect=dialect(name), **options, bins=15)
 
     low, high = trueness.auc(read(ask(query), tmp_path)).bounds
 
-    assert low <= trueness.auc(DATA, **words).value <= high
+    assert low <= trueness.auc(DATA, **options).value <= high
 
 
-def on_duckdb(frame, **words):
+def on_duckdb(frame, **options):
     connection = duckdb.connect()
     connection.register("preds", frame)
-    return connection.sql(trueness.sql("preds", dialect="duckdb", **words))
+    return connection.sql(trueness.sql("preds", dialect="duckdb", **options))
 
 
 def test_nan_and_null_are_both_missing():
@@ -250,11 +250,11 @@ def test_nan_and_null_are_both_missing():
         "p": [0.5, 0.5, 0.5, 0.25, np.float32(0.1)],
     }
     frame = pl.DataFrame(columns, strict=False)
-    words = {"label": "y", "score": "p"}
-    expected = trueness.tally(frame, **words)
+    options = {"label": "y", "score": "p"}
+    expected = trueness.tally(frame, **options)
 
-    by_duckdb = on_duckdb(frame, **words)
-    query = trueness.sql("preds", dialect="postgres", **words)
+    by_duckdb = on_duckdb(frame, **options)
+    query = trueness.sql("preds", dialect="postgres", **options)
     by_polars = pl.SQLContext(preds=frame).execute(query)
 
     assert expected.n_unknown == 2
@@ -268,15 +268,15 @@ def test_nan_and_null_are_both_missing():
 )
 def test_other_labels_need_a_positive_one(labels, positive):
     frame = pl.DataFrame({"y": labels, "p": [0.3, 0.2, 0.1]})
-    words = {"label": "y", "score": "p", "positive": positive}
+    options = {"label": "y", "score": "p", "positive": positive}
 
-    counted = on_duckdb(frame, **words)
+    counted = on_duckdb(frame, **options)
 
-    assert trueness.tally(counted) == trueness.tally(frame, **words)
+    assert trueness.tally(counted) == trueness.tally(frame, **options)
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("arguments", "message"),
     [
         ({"label": "y", "score": "w"}, "could not count 1 rows"),
         ({"score": "y", "weight": "w"}, "could not count 1 rows"),
@@ -284,18 +284,18 @@ def test_other_labels_need_a_positive_one(labels, positive):
         ({"score": "p", "bins": 2}, "missing or infinite in 1 of 2 cases"),
     ],
 )
-def test_what_cannot_be_counted_is_refused(asked, words):
+def test_what_cannot_be_counted_is_refused(arguments, message):
     frame = pl.DataFrame({"y": [0, 2], "p": [0.3, None], "w": [1.0, -1.0]})
-    with pytest.raises(InputError, match=words):
-        trueness.tally(on_duckdb(frame, **asked))
+    with pytest.raises(InputError, match=message):
+        trueness.tally(on_duckdb(frame, **arguments))
 
 
 @pytest.mark.parametrize("name", DIALECTS)
 @pytest.mark.parametrize("bins", [None, 100])
 def test_every_dialect_reads_its_query(name, bins):
-    words = {"label": "order", "score": "p", "by": "my site", "cluster": "c"}
+    options = {"label": "order", "score": "p", "by": "my site", "cluster": "c"}
 
-    query = trueness.sql("mart.preds", dialect=name, **words, weight="w", bins=bins)
+    query = trueness.sql("mart.preds", dialect=name, **options, weight="w", bins=bins)
     (tree,) = sqlglot.parse(query, read=DIALECTS[name], error_level="raise")
     columns = [column.alias_or_name for column in tree.selects]
 
@@ -382,8 +382,8 @@ def sums_of_weights(engine, name, bins):
     )
     query = query.replace("FROM named", f"FROM {rows} AS named")
     if engine == "clickhouse":
-        found = str(clickhouse_session().query(query, "CSVWithNames"))
-        return list(csv.DictReader(io.StringIO(found)))
+        result = str(clickhouse_session().query(query, "CSVWithNames"))
+        return list(csv.DictReader(io.StringIO(result)))
     return duckdb.sql(query).pl().to_dicts()
 
 
@@ -443,9 +443,9 @@ def test_a_map_is_a_query_too(engine, method):
 def test_a_rule_is_a_query_too(engine):
     name, ask = engine
     rule = trueness.Rule({"a": 0.5, "it's": 0.1}, {"a": -0.5, "it's": 0.1})
-    words = {"score": "p", "by": "my site", "apply": rule}
+    options = {"score": "p", "by": "my site", "apply": rule}
 
-    query = trueness.sql("preds", dialect=dialect(name), **words)
+    query = trueness.sql("preds", dialect=dialect(name), **options)
     rows = list(csv.DictReader(io.StringIO(ask(query))))
     scores = np.array([float(row["p"]) for row in rows])
     groups = np.array([row["my site"] for row in rows])
@@ -460,12 +460,15 @@ def run(*words):
 
 def test_the_command_writes_the_query_and_reads_its_result(tmp_path):
     words = ["--label", "y", "--score", "p", "--by", "my site"]
-    made = run("sql", "--dialect", "duckdb", "--table", "preds", *words)
+    result = run("sql", "--dialect", "duckdb", "--table", "preds", *words)
     wanted = {"dialect": "duckdb", "label": "y", "score": "p", "by": "my site"}
-    assert made.output == trueness.sql("preds", **wanted) + "\n"
-    (tmp_path / "counts.csv").write_text(run_duckdb(tmp_path)(made.output))
+
+    assert result.output == trueness.sql("preds", **wanted) + "\n"
+
+    (tmp_path / "counts.csv").write_text(run_duckdb(tmp_path)(result.output))
     pl.DataFrame(DATA).write_parquet(tmp_path / "rows.parquet")
-    counts, rows = tmp_path / "counts.csv", tmp_path / "rows.parquet"
+    counts = tmp_path / "counts.csv"
+    rows = tmp_path / "rows.parquet"
     for command in ("evaluate", "threshold", "calibrate"):
         one = run(command, counts, "--by", "my site", "--json")
         other = run(command, rows, *words, "--json")
@@ -483,8 +486,9 @@ def test_the_command_says_what_is_missing_and_writes_json():
     made = run("sql", "--dialect", "duckdb", "--score", "p")
     assert made.exit_code == 2
     assert "Type --table preds." in made.output
+
     words = ["--dialect", "mysql", "--table", "preds", "--score", "p", "--json"]
-    found = json.loads(run("sql", *words, "--positive", "'1'", "--label", "y").stdout)
+    result = json.loads(run("sql", *words, "--positive", "'1'", "--label", "y").stdout)
     wanted = {"dialect": "mysql", "score": "p", "label": "y", "positive": "1"}
-    assert found["schema"] == "trueness/sql/1"
-    assert found["result"]["query"] == trueness.sql("preds", **wanted)
+    assert result["schema"] == "trueness/sql/1"
+    assert result["result"]["query"] == trueness.sql("preds", **wanted)

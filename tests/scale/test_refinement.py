@@ -66,7 +66,8 @@ def same(a, b):
 def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
     y, p = cases(seed, 120, levels)
     options = {"maximize": objective, "subject_to": bounds}
-    t, limits = trueness.tally(y, p), {"at_most": bins, "batch": batch}
+    t = trueness.tally(y, p)
+    limits = {"at_most": bins, "batch": batch}
     try:
         expected = trueness.best_threshold(t, **options)
     except trueness.Infeasible:
@@ -75,8 +76,10 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
         return
     r = threshold(lazy(y, p), **limits, **options)
     same(r.answer, expected)
+
     assert r.exact
     assert r.low == expected.value
+
     same(trueness.exact_threshold(t, at_most=7, **options).answer, expected)
     assert trueness.exact_auc(t).value == trueness.auc(t).value
 
@@ -86,7 +89,9 @@ def test_the_optimum_of_all_cases(seed, objective, bounds, levels, bins, batch):
 def test_the_auc_of_all_cases(seed):
     y, p = cases(seed, 150, seed % 3 * 10 or None)
     expected = trueness.auc(trueness.tally(y, p))
+
     r = area(lazy(y, p))
+
     assert r.exact
     assert r.value == expected.value
     assert r.answer.low == pytest.approx(expected.low, rel=1e-12)
@@ -98,32 +103,32 @@ def test_a_best_value_within_a_tolerance(tolerance):
     y, p = cases(4, 5000)
     exact = trueness.best_threshold(trueness.tally(y, p), "f1").value
 
-    found = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
+    result = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
 
-    assert found.low <= exact <= found.high
-    assert found.high - found.low <= tolerance
-    assert found.value == found.low
+    assert result.low <= exact <= result.high
+    assert result.high - result.low <= tolerance
+    assert result.value == result.low
 
 
 def test_few_rows_are_counted_again():
     y, p = cases(6, 50_000)
 
-    found = threshold(lazy(y, p), maximize="f1")
+    result = threshold(lazy(y, p), maximize="f1")
 
-    same(found.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
-    assert found.passes == 4
-    assert 50_000 < found.rows < 60_000  # all rows once, then bins near the optimum
+    same(result.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
+    assert result.passes == 4
+    assert 50_000 < result.rows < 60_000  # all rows once, then bins near the optimum
 
 
 def test_an_exact_answer_is_a_number_and_says_what_it_took():
     y, p = cases(6, 400)
 
     best = threshold(lazy(y, p), maximize="f1")
-    found = area(lazy(y, p))
+    result = area(lazy(y, p))
 
     assert best.threshold == best.answer.threshold
     assert float(best) == best.value
-    assert "exact, after 1 pass over 400 rows in" in repr(found)
+    assert "exact, after 1 pass over 400 rows in" in repr(result)
 
 
 def test_the_same_on_every_lazy_engine(exact_engine):
@@ -137,10 +142,10 @@ def test_the_same_on_every_lazy_engine(exact_engine):
     }
 
     best = threshold(frame, **goal, at_most=200)
-    found = area(frame)
+    result = area(frame)
 
     same(best.answer, trueness.best_threshold(t, **goal))
-    assert found.value == trueness.auc(t).value
+    assert result.value == trueness.auc(t).value
 
 
 KINDS = {
@@ -161,12 +166,12 @@ def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind, options):
     columns = {"y": pa.array(y), "p": KINDS[kind](p)}
     t = trueness.tally(pa.table(columns), **NAMED)
 
-    found = area(lazy_engine(columns))
+    result = area(lazy_engine(columns))
     best = threshold(lazy_engine(columns), maximize="f1", **options)
 
-    assert found.exact
-    assert found.value == trueness.auc(t).value
-    assert found.answer.low == pytest.approx(trueness.auc(t).low, abs=1e-12)
+    assert result.exact
+    assert result.value == trueness.auc(t).value
+    assert result.answer.low == pytest.approx(trueness.auc(t).low, abs=1e-12)
     same(best.answer, trueness.best_threshold(t, "f1"))
 
 
@@ -175,9 +180,9 @@ def test_tiny_tables(rows):
     y = [0, 1, 1, 0, 1][:rows]
     p = [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
 
-    found = area(lazy(y, p))
+    result = area(lazy(y, p))
 
-    assert found.value == trueness.auc(trueness.tally(y, p)).value
+    assert result.value == trueness.auc(trueness.tally(y, p)).value
 
 
 def test_scores_that_are_not_finite():
@@ -201,11 +206,11 @@ def test_text_labels_of_frames(kind, options):
     t = trueness.tally(y, p)
 
     best = threshold(rows, maximize="f1", positive="yes", **options)
-    found = area(rows, positive="yes")
+    result = area(rows, positive="yes")
 
     same(best.answer, trueness.best_threshold(t, "f1"))
-    assert found.value == trueness.auc(t).value
-    assert found.passes == 1
+    assert result.value == trueness.auc(t).value
+    assert result.passes == 1
 
 
 def test_a_metric_of_ones_own_makes_every_bin_count():
@@ -281,9 +286,9 @@ def test_cases_of_one_class():
 
 
 @pytest.mark.parametrize(
-    ("label", "words"),
+    ("label", "message"),
     [({}, "Which columns hold the labels"), ({"label": "z"}, "no column 'z'")],
 )
-def test_columns_that_are_not_there(label, words):
-    with pytest.raises(InputError, match=words):
+def test_columns_that_are_not_there(label, message):
+    with pytest.raises(InputError, match=message):
         trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p", **label)

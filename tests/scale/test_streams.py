@@ -23,12 +23,13 @@ TINY = pl.DataFrame({"y": [0, 1, 1], "p": [0.1, 0.5, 0.9]})
 
 def batch(seed, n=50):
     rng = np.random.default_rng(seed)
-    y, p = rng.integers(0, 2, n), np.round(rng.random(n), 2)
+    y = rng.integers(0, 2, n)
+    p = np.round(rng.random(n), 2)
     return pl.DataFrame({"y": y, "p": p, "day": rng.choice(["mon", "tue"], n)})
 
 
-def stream(path, **words):
-    return Stream(path / "s.parquet", label="y", score="p", **words)
+def stream(path, **options):
+    return Stream(path / "s.parquet", label="y", score="p", **options)
 
 
 def run(code):
@@ -44,13 +45,15 @@ def run(code):
 def test_batches_add_up_once(tmp_path):
     s = stream(tmp_path)
     assert s.tally() == Tally()
+
     parts = [batch(k) for k in range(4)]
     for k, part in enumerate(parts):
         assert s.add(f"batch {k}", part.lazy() if k % 2 else part)
         assert not s.add(f"batch {k}", part)
     assert s.batches() == 4
-    whole = pl.concat(parts)
-    assert s.tally() == trueness.tally(whole["y"], whole["p"])
+
+    all_rows = pl.concat(parts)
+    assert s.tally() == trueness.tally(all_rows["y"], all_rows["p"])
     assert stream(tmp_path).tally() == s.tally()
 
 
@@ -60,15 +63,15 @@ CLUSTERED = {"label": "y", "score": "p", "cluster": "day", "prevalence": 0.1}
 @pytest.mark.parametrize("at_most", [None, 5])
 def test_clusters_and_the_design_stay(tmp_path, at_most):
     s = Stream(tmp_path / "s.parquet", **CLUSTERED, by="day", at_most=at_most)
-    whole = trueness.tally(pl.concat([batch(1), batch(2)]), **CLUSTERED)
+    all_cases = trueness.tally(pl.concat([batch(1), batch(2)]), **CLUSTERED)
 
     s.add("1", batch(1))
     s.add("2", batch(2))
 
     if at_most is None:
-        assert s.tally() == whole
+        assert s.tally() == all_cases
     assert s.tally().clusters.names.tolist() == ["mon", "tue"]
-    assert s.tally().design == whole.design
+    assert s.tally().design == all_cases.design
 
 
 def test_a_forgotten_window_takes_its_clusters_along(tmp_path):
@@ -81,31 +84,31 @@ def test_a_forgotten_window_takes_its_clusters_along(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         ({"cluster": ["x", "y"]}, r"prevalence 0\.1 and None"),
         ({"prevalence": 0.1}, "must have clusters, or none"),
     ],
 )
-def test_a_batch_of_another_design_is_not_counted(tmp_path, words, message):
+def test_a_batch_of_another_design_is_not_counted(tmp_path, options, message):
     s = Stream(tmp_path / "s.parquet", **CLUSTERED, by="day")
     s.add("1", batch(1))
 
     with pytest.raises(InputError, match=message):
-        s.add("2", {"wed": trueness.tally([1, 0], [0.5, 0.4], **words)})
+        s.add("2", {"wed": trueness.tally([1, 0], [0.5, 0.4], **options)})
 
     assert s.batches() == 1
 
 
 def test_each_window_has_its_counts(tmp_path):
     s = stream(tmp_path, by="day")
-    whole = pl.concat([batch(1), batch(2)])
+    all_rows = pl.concat([batch(1), batch(2)])
 
     s.add("1", batch(1))
     s.add("2", batch(2))
 
-    assert s.windows() == trueness.tally(whole, label="y", score="p", by="day")
-    assert s.tally() == trueness.tally(whole, label="y", score="p")
+    assert s.windows() == trueness.tally(all_rows, label="y", score="p", by="day")
+    assert s.tally() == trueness.tally(all_rows, label="y", score="p")
 
 
 def test_a_batch_of_a_forgotten_window_stays_known(tmp_path):
@@ -153,10 +156,12 @@ def test_counted_elsewhere_and_bounded(tmp_path):
     parts = [trueness.tally(batch(k)["y"], batch(k)["p"]) for k in range(5)]
     for k, t in enumerate(parts):
         s.add(str(k), t)
+
     assert len(s.tally()) <= 10
+
     exact = trueness.auc(sum(parts)).value
-    found = trueness.bounds("auc", s.tally())
-    assert found.low <= exact <= found.high
+    bounds = trueness.bounds("auc", s.tally())
+    assert bounds.low <= exact <= bounds.high
 
 
 def test_files_are_folded_once(tmp_path):
@@ -164,11 +169,13 @@ def test_files_are_folded_once(tmp_path):
     incoming = tmp_path / "in"
     incoming.mkdir()
     batch(1).write_parquet(incoming / "1.parquet")
-    whole = (incoming / "1.parquet").read_bytes()
-    (incoming / "2.parquet").write_bytes(whole[: len(whole) // 2])
+    content = (incoming / "1.parquet").read_bytes()
+    (incoming / "2.parquet").write_bytes(content[: len(content) // 2])
     done = s.add_files(f"{incoming}/*.parquet")
+
     assert [Path(f).name for f in done.counted] == ["1.parquet"]
     assert "cannot be read" in done.failed[str(incoming / "2.parquet")]
+
     batch(2).write_parquet(incoming / "2.parquet")
     done = s.follow(f"{incoming}/*.parquet", every=0.01, rounds=2)
     assert (done.counted, done.already_counted, done.failed) == ((), 2, {})
@@ -197,6 +204,7 @@ def test_a_process_killed_in_the_middle_of_a_batch(tmp_path, moment, known):
     dead = run(KILLED.format(folder=str(tmp_path), moment=moment))
     dead.communicate(timeout=60)
     assert dead.returncode == -signal.SIGKILL
+
     s = stream(tmp_path)
     assert s.batches() == known
     assert s.tally().n == 3 * known
@@ -219,7 +227,9 @@ def test_two_processes_at_once(tmp_path):
     path = str(tmp_path / "s.parquet")
     both = [run(code.format(path=path, name=name)) for name in ("one", "two")]
     errors = [process.communicate(timeout=120)[1] for process in both]
+
     assert [process.returncode for process in both] == [0, 0], errors
+
     s = Stream(path, label="y", score="p")
     assert s.batches() == 24
     assert s.tally().n == 48
@@ -235,7 +245,9 @@ def test_following_ends_cleanly(tmp_path):
     (tmp_path / "in").mkdir()
     batch(1).write_csv(tmp_path / "in" / "1.csv")
     process = run(code)
+
     assert process.stdout.readline() == "ready\n"
+
     s = stream(tmp_path)
     deadline = time.monotonic() + 60
     while s.batches() < 1 and time.monotonic() < deadline:
@@ -266,7 +278,9 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
         os._exit(0)  # as above: what ends with the interpreter is not tested here
     """
     process = run(code)
+
     out, errors = process.communicate(timeout=60)
+
     assert process.returncode == 0, errors
     assert "t.parquet cannot be written" in out
     assert "Nothing was changed" in out
@@ -274,16 +288,17 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
 
 
 def test_slips(tmp_path):
-    s, nowhere = stream(tmp_path), Stream(tmp_path / "none" / "s.parquet")
+    s = stream(tmp_path)
+    nowhere = Stream(tmp_path / "none" / "s.parquet")
     Tally([1], pos=[1]).write(tmp_path / "t.parquet")
-    for words, ask in {
+    for message, ask in {
         "A batch must have a name": lambda: s.add("", batch(1)),
         "must name a column": lambda: s.add("1", batch(1).rename({"p": "q"})),
         "there is no folder": lambda: nowhere.add("1", Tally()),
         "holds a tally": Stream(tmp_path / "t.parquet").tally,
         "every must be above zero": lambda: s.follow("*.csv", every=0),
     }.items():
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             ask()
     assert s.batches() == 0
 
@@ -298,6 +313,7 @@ def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
     assert (
         s.add_files(str(tmp_path / "day=*")).already_counted == 2
     )  # a folder means its files
+
     (tmp_path / "day=2" / "part-1.csv").write_text("y,p\n1,0.7\n")
     assert len(s.add_files(str(tmp_path / "day=*")).counted) == 1
     assert s.tally().n == 5
@@ -312,18 +328,21 @@ def test_labels_are_the_same_two_in_all_batches(tmp_path, lazy_engine):
     assert s.batches() == 2
     assert s.add("3", lazy_engine({"y": ["no"], "p": [0.4]}))
     assert (s.tally().n_neg, s.tally().n_pos, s.tally().n_unknown) == (2, 2, 1)
+
     signs = Stream(tmp_path / "t.parquet", label="y", score="p")
     signs.add("1", lazy_engine({"y": [-1, 1], "p": [0.1, 0.2]}))
     with pytest.raises(InputError, match="must have two values over all batches"):
         signs.add("2", lazy_engine({"y": [0, 1], "p": [0.1, 0.2]}))
 
 
-@pytest.mark.parametrize("about", ["[]", "{}", '{"windows": 3}', "[" * 100_000])
-def test_a_forged_stream_gets_a_sentence(tmp_path, about):
+@pytest.mark.parametrize("description", ["[]", "{}", '{"windows": 3}', "[" * 100_000])
+def test_a_forged_stream_gets_a_sentence(tmp_path, description):
     s = stream(tmp_path)
     s.add("a", batch(1))
-    kind = about.replace("{", '{"kind": "stream", ').replace(", }", "}")
+    kind = description.replace("{", '{"kind": "stream", ').replace(", }", "}")
     table = pq.read_table(s.path).replace_schema_metadata({"trueness": kind})
+
     pq.write_table(table, s.path)
+
     with pytest.raises(InputError, match="does not hold a stream"):
         s.tally()

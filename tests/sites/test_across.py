@@ -267,7 +267,7 @@ UNCUT = {"a": trueness.Tally([0.3, 0.2], [3, 4], [4, 3])}
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda: trueness.across_sites({}, "auc"), "mapping from site"),
         (lambda: trueness.across_sites({"a": 3}, "auc"), "A site must be counts"),
@@ -288,8 +288,8 @@ UNCUT = {"a": trueness.Tally([0.3, 0.2], [3, 4], [4, 3])}
         (lambda: leave_sites_out(3), "what across_sites returned"),
     ],
 )
-def test_errors_say_what_was_needed(call, words):
-    with pytest.raises(trueness.InputError, match=words):
+def test_errors_say_what_was_needed(call, message):
+    with pytest.raises(trueness.InputError, match=message):
         call()
 
 

@@ -50,6 +50,7 @@ def test_variance_between_sites_is_that_of_metafor(study, model):
 
 def test_heterogeneity_is_that_of_metafor(study, model):
     assert_allclose(model.heterogeneity(model.between_variance), study["i2"], rtol=1e-8)
+
     interval = [model.heterogeneity(t) for t in q_profile_interval(model, 0.95)]
     assert_allclose(interval, study["i2_interval"], rtol=1e-6, atol=1e-9)
     assert_allclose(model.cochran_q, study["q"], rtol=1e-8)

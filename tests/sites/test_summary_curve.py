@@ -118,7 +118,8 @@ def test_regions_hold_the_summary_point_and_one_another():
     answer = trueness.summary_roc(tables_of(VECTORS["simulated"]))
 
     point = np.array([1 - answer.specificity.value, answer.sensitivity.value])
-    inner, outer = answer.confidence_region, answer.prediction_region
+    inner = answer.confidence_region
+    outer = answer.prediction_region
     assert (inner.min(axis=0) < point).all()
     assert (point < inner.max(axis=0)).all()
     assert (outer.min(axis=0) < inner.min(axis=0)).all()
@@ -128,7 +129,8 @@ def test_regions_hold_the_summary_point_and_one_another():
 
 def test_ratios_are_those_of_the_summary_point():
     answer = trueness.summary_roc(tables_of(VECTORS["simulated"]), method="normal")
-    sensitivity, specificity = answer.sensitivity.value, answer.specificity.value
+    sensitivity = answer.sensitivity.value
+    specificity = answer.specificity.value
 
     assert_allclose(answer.lr_positive.value, sensitivity / (1 - specificity))
     assert_allclose(answer.lr_negative.value, (1 - sensitivity) / specificity)

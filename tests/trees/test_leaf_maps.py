@@ -34,7 +34,9 @@ def test_a_leaf_that_was_never_seen_gets_the_prevalence(outlook):
 def test_a_map_is_read_back_as_it_was_saved(outlook, tmp_path):
     scores = outlook.map("blend")
     scores.save(tmp_path / "leaves.json", "Outlook")
+
     again = trueness.load_map(tmp_path / "leaves.json")
+
     assert again.node == scores.node
     assert again(outlook.node).tolist() == scores(outlook.node).tolist()
 

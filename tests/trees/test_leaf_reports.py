@@ -49,7 +49,8 @@ def test_trusted_leaves_are_seldom_coins_and_their_intervals_hold(rng):
     probability = np.where(np.arange(LEAVES) < 20, 0.5, 0.7)
     utility = trueness.utility_level(CASES, probability)
 
-    false_discoveries, missed_intervals = [], []
+    false_discoveries = []
+    missed_intervals = []
     for _ in range(400):
         report = drawn_leaves(rng, probability).report()
         trusted = report.verdict == "trust"

@@ -27,8 +27,8 @@ def off(text):
 
 
 def test_the_page_is_what_the_script_writes(written):
-    made = runpy.run_path(str(DOCS / "tables" / "leaf_tables.py"))["text"]()
-    assert made.strip() in written
+    result = runpy.run_path(str(DOCS / "tables" / "leaf_tables.py"))["text"]()
+    assert result.strip() in written
 
 
 def test_errata_are_marked_and_nothing_else(written):
@@ -54,7 +54,8 @@ def test_errata_are_marked_and_nothing_else(written):
 def test_what_the_page_says_of_biases():
     """The blend is not better across the board, nor P(C) estimated too high."""
     expectation = runpy.run_path(str(DOCS / "tables" / "leaf_tables.py"))["expectation"]
-    sizes, tops = (5, 6, 7, 8, 9, 10, 20, 30, 40, 50), (0.6, 0.7, 0.8, 0.9)
+    sizes = (5, 6, 7, 8, 9, 10, 20, 30, 40, 50)
+    tops = (0.6, 0.7, 0.8, 0.9)
     further = 0
     for n, p in product(sizes, tops):
         bias = [expectation(n, p, m, lambda x: x)[0] - p for m in ("blend", "mle")]

@@ -21,11 +21,15 @@ def golf():
 
 
 def test_counted_by_hand():
-    found = golf()
-    assert found.node.tolist() == ["overcast", "rainy", "sunny"]
-    assert (found.neg.tolist(), found.pos.tolist()) == ([0, 3, 2], [4, 2, 3])
-    assert found == Leaves(["sunny", "rainy", "overcast"], [2, 3, 0], [3, 2, 4])
-    assert (len(found), found.n) == (3, 14)
+    golf_leaves = golf()
+
+    assert golf_leaves.node.tolist() == ["overcast", "rainy", "sunny"]
+    assert (golf_leaves.neg.tolist(), golf_leaves.pos.tolist()) == (
+        [0, 3, 2],
+        [4, 2, 3],
+    )
+    assert golf_leaves == Leaves(["sunny", "rainy", "overcast"], [2, 3, 0], [3, 2, 4])
+    assert (len(golf_leaves), golf_leaves.n) == (3, 14)
 
 
 def test_frames_of_all_engines(engine):
@@ -34,18 +38,18 @@ def test_frames_of_all_engines(engine):
     assert leaves(frame, node="leaf", label="y", positive="yes") == golf()
 
     numbered = engine({"leaf": [3, 1, 3, 2], "y": [0, 1, 1, 1], "k": [2, 1, 1, 5]})
-    found = leaves(numbered, node="leaf", label="y", count="k")
+    counts = leaves(numbered, node="leaf", label="y", count="k")
 
-    assert found == Leaves([1, 2, 3], [0, 0, 2], [1, 5, 1])
+    assert counts == Leaves([1, 2, 3], [0, 0, 2], [1, 5, 1])
     assert leaves(numbered, node="leaf").unknown.tolist() == [1, 1, 2]
 
 
 def test_missing_labels_are_unknown():
-    found = leaves([1, None, 0, None], [1, 1, 2, 3])
+    counts = leaves([1, None, 0, None], [1, 1, 2, 3])
 
-    assert found.unknown.tolist() == [1, 0, 1]
+    assert counts.unknown.tolist() == [1, 0, 1]
 
-    report = found.report()
+    report = counts.report()
 
     assert report.n.tolist() == [1, 1, 0]
     assert report.confidence[2] == 0.5
@@ -136,7 +140,8 @@ def test_no_number_of_agreeing_cases_is_certain(method):
 
 def test_classes_can_be_swapped_and_unknowns_change_no_level():
     known = Leaves([1, 2], [3, 9], [8, 2])
-    a, b = known.report(), Leaves([1, 2], [8, 2], [3, 9]).report()
+    a = known.report()
+    b = Leaves([1, 2], [8, 2], [3, 9]).report()
 
     assert a.confidence.tolist() == b.confidence.tolist()
     assert a.tree.utility == b.tree.utility
@@ -164,14 +169,16 @@ def test_report_shows_itself():
 
 
 def test_tally_scores_each_leaf():
-    found = golf()
+    golf_leaves = golf()
 
-    assert found.tally().score.tolist() == [1.0, 0.6, 0.4]
-    assert found.tally().pos.tolist() == [4, 3, 2]
+    assert golf_leaves.tally().score.tolist() == [1.0, 0.6, 0.4]
+    assert golf_leaves.tally().pos.tolist() == [4, 3, 2]
 
     blend = 0.5 + 0.6 * 0.1
 
-    assert found.tally(method="blend").score == pytest.approx([1.0, blend, 1 - blend])
+    assert golf_leaves.tally(method="blend").score == pytest.approx(
+        [1.0, blend, 1 - blend]
+    )
 
     empty = Leaves([1, 2], [1, 0], [2, 0], [0, 4]).tally()
 

@@ -55,8 +55,11 @@ def walk_confidence(n, share, p):
     """
     with mp.workdps(30):
         share, p = mp.mpf(share), mp.mpf(p)
-        stay, cross = 1 - share, share * share * p * (1 - p)
-        before, now, total = mp.mpf(0), mp.mpf(1), mp.mpf(0)
+        stay = 1 - share
+        cross = share * share * p * (1 - p)
+        before = mp.mpf(0)
+        now = mp.mpf(1)
+        total = mp.mpf(0)
         for i in range(n):
             total += now
             later = (2 * i + 1) * stay * now - i * (stay**2 - 4 * cross) * before
@@ -70,6 +73,7 @@ def test_slow_twin(n, p):
     c = slow_confidence(n, p)
     top = max(Fraction(p), 1 - Fraction(p))
     assert confidence_level(n, p) == pytest.approx(float(c), abs=1e-15, rel=0)
+
     u = float(top * c + (1 - top) * (1 - c))
     assert utility_level(n, p) == pytest.approx(u, abs=1e-15, rel=0)
 
@@ -201,7 +205,8 @@ def slow_emle(y, n):
     with mp.workdps(60):
 
         def slope(p):  # of p^y q^(n-y) + p^(n-y) q^y, divided by (pq)^(n-y-1)
-            q, d = 1 - p, 2 * y - n
+            q = 1 - p
+            d = 2 * y - n
             return p**d * (y * q - (n - y) * p) + q**d * ((n - y) * q - y * p)
 
         if y == n:
@@ -329,10 +334,10 @@ def test_tree_draws_follow_the_law(rng):
     ],
 )
 def test_estimates_by_hand(y, n, method, value):
-    found = top_probability(y, n, method)
-    assert found.value == pytest.approx(value, abs=1e-15, nan_ok=True)
+    estimate = top_probability(y, n, method)
+    assert estimate.value == pytest.approx(value, abs=1e-15, nan_ok=True)
     if n == 1:
-        assert (found.low, found.high) == (0.5, 1.0)
+        assert (estimate.low, estimate.high) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 9, 16, 25, 40])
@@ -359,15 +364,15 @@ def test_emle_of_a_million_cases(y, n):
 def test_order_of_the_estimates(data):
     """Eq. (22): emle <= blend <= mle; the classes are forgotten; interval holds all."""
     y, n = data
-    made = {m: top_probability(y, n, m) for m in TOP_METHODS}
+    result = {m: top_probability(y, n, m) for m in TOP_METHODS}
 
-    assert made["blend"].value <= made["mle"].value + 1e-15
+    assert result["blend"].value <= result["mle"].value + 1e-15
 
     if n > 1:
-        assert made["emle"].value <= made["blend"].value + 1e-15
-        assert made["emle"].value >= 0.5
+        assert result["emle"].value <= result["blend"].value + 1e-15
+        assert result["emle"].value >= 0.5
 
-    for name, e in made.items():
+    for name, e in result.items():
         assert 0.5 <= e.low <= e.high <= 1
         mirror = top_probability(n - y, n, name)
         assert (mirror.low, mirror.high) == (e.low, e.high)

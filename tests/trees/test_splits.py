@@ -33,8 +33,8 @@ def test_golf_by_the_errata(empty):
         "humidity": ((0.8145, 0.6828), (0.8145, 0.6828), 0.3673),
         "windy": ((0.7461, 0.6231), (0.7462, 0.6231), 0.4286),
     }
-    found = compare_splits(GOLF, method="mle", empty=empty)
-    levels = [by_name(found, k) for k in ("confidence", "utility", "gini")]
+    comparison = compare_splits(GOLF, method="mle", empty=empty)
+    levels = [by_name(comparison, k) for k in ("confidence", "utility", "gini")]
     for name, (printed, coin, gini) in expected.items():
         known = (*(printed if empty == "wrong" else coin), gini)
         assert [x[name] for x in levels] == pytest.approx(known, abs=6e-5)
@@ -42,16 +42,16 @@ def test_golf_by_the_errata(empty):
 
 def test_the_ranking_claim_of_the_paper_is_false():
     """Utility puts humidity first, Gini outlook."""
-    found = compare_splits(GOLF, method="mle")
+    comparison = compare_splits(GOLF, method="mle")
 
-    assert found.best == "humidity"
-    assert by_name(found, "gini_rank")["outlook"] == 1
-    assert (np.diff(found.utility) <= 1e-12).all()
-    assert found.n == 14
+    assert comparison.best == "humidity"
+    assert by_name(comparison, "gini_rank")["outlook"] == 1
+    assert (np.diff(comparison.utility) <= 1e-12).all()
+    assert comparison.n == 14
 
     leaves = dict(zip([*GOLF, "no split"], [3, 3, 2, 2, 1], strict=True))
 
-    assert by_name(found, "leaves") == leaves
+    assert by_name(comparison, "leaves") == leaves
 
 
 def test_splits_of_the_paper_cross():
@@ -72,11 +72,12 @@ def test_splits_of_the_paper_cross():
 
 
 def test_counted_and_supposed_splits_stand_side_by_side():
-    found = compare_splits({**GOLF, "guess": ([0.5, 0.5], [0.9, 0.8])}, n=14)
-    assert found.name.size == 6
-    assert "guess" in repr(found)
-    assert "at 14 cases" in repr(found)
-    assert "<td>guess</td>" in found._repr_html_()
+    comparison = compare_splits({**GOLF, "guess": ([0.5, 0.5], [0.9, 0.8])}, n=14)
+
+    assert comparison.name.size == 6
+    assert "guess" in repr(comparison)
+    assert "at 14 cases" in repr(comparison)
+    assert "<td>guess</td>" in comparison._repr_html_()
 
 
 OTHER_CASES = {"a": Leaves([1], [2], [3]), "b": Leaves([1], [2], [4])}
@@ -102,7 +103,8 @@ def test_wrong_input_is_answered_by_a_sentence(splits, options, error, message):
 
 def random_tree(rng, splits):
     """Children after parents; each split takes a random leaf."""
-    left, right = [-1], [-1]
+    left = [-1]
+    right = [-1]
     for _ in range(splits):
         leaf = rng.choice([i for i, child in enumerate(left) if child < 0])
         left[leaf], right[leaf] = len(left), len(left) + 1
@@ -131,7 +133,8 @@ def slow_merge(left, right, neg, pos, floor, method):
         if neg[node] + pos[node] == 0:
             return [node]
 
-        split, alone = levels(leaves), levels([node])
+        split = levels(leaves)
+        alone = levels([node])
         thin = len(leaves) == 2 and split.confidence < floor
         return leaves if split.utility > alone.utility + 1e-12 and not thin else [node]
 
@@ -159,7 +162,9 @@ def test_interactions_survive():
     left, right = (np.array([*ends, -1, -1, -1, -1]) for ends in ([1, 3, 5], [2, 4, 6]))
     neg = node_counts(left, right, np.array([0, 0, 0, 48, 2, 2, 48]))
     pos = node_counts(left, right, np.array([0, 0, 0, 2, 48, 48, 2]))
+
     ends = merge_splits(left, right, neg, pos)
+
     assert np.flatnonzero(ends).tolist() == [3, 4, 5, 6]
 
 
