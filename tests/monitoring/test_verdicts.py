@@ -510,7 +510,7 @@ def test_requirements_that_cannot_be_read(result, message):
 def test_what_cannot_be_judged_is_said():
     t = cut(1, 1, 1, 1)
     a = Attempts(["a", "b"], [1, 0], [1, 1])
-    for data, requirement, message in (
+    for data, sentence, message in (
         (t, [], "found none"),
         ([1, 2], "auc >= 0.8", "needs a tally"),
         (t, "recall >= 0.5 at 0.5 by site", "needs groups"),
@@ -524,7 +524,7 @@ def test_what_cannot_be_judged_is_said():
         (a, "pass_hat_k >= 0.8", "pass_hat_k"),
     ):
         with pytest.raises(InputError, match=message):
-            trueness.check(data, requirement)
+            trueness.check(data, sentence)
     with pytest.raises(InputError, match="must be above"):
         trueness.check(t, "auc >= 0.5", level=0.5)
     with pytest.raises(NotEnoughCases, match=r"precision needs .* flagged"):
