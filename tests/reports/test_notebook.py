@@ -99,7 +99,7 @@ def test_a_sentence_stands_above_the_table(name):
 SAID = {
     "plan": "The study needs 81 cases, 40 of them positive: the interval of the AUC",
     "map": "The log odds of a positive are ",
-    "dominance": "p ranks at least as well as q at every threshold in these cases.",
+    "dominance": "The ROC curve of p is nowhere below that of q in these cases.",
     "ranks": "30 of 90 cases are positive, and the AUC is ",
     "reliability": "by isotonic regression of 90 cases",
     "fidel": "FiDEL adds the evidence of the ranks of p (AUC ",

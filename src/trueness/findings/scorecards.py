@@ -169,7 +169,7 @@ def measures_by_name(subject: Subject) -> Finding | None:
 
     curves = _curves_by_name(best.tally, best.point.threshold, level)
     for curve in curves.values():
-        tables += [replace(each, brief=False) for each in curve.tables]
+        tables += [replace(details, brief=False) for details in curve.tables]
 
     return finding(
         "by-name",

@@ -60,7 +60,7 @@ from trueness.threshold.validation import Validation
 
 _required("markupsafe", "report")  # says what to install
 from trueness.reports.figure_files import figure_svg  # noqa: E402
-from trueness.reports.notebook_sentences import SENTENCES  # noqa: E402
+from trueness.reports.notebook_sentences import sentence_about  # noqa: E402
 
 FIGURE_OF_ANSWER: HigherFunction[Callable[[Any], TitledFigure | None]] = HigherFunction(
     "figure_of_answer"
@@ -246,9 +246,9 @@ def _sentences(answer: Record) -> list[str]:
         notes = (*about_point(answer.choice)[:1], *validation_notes(answer))
         return [str(note) for note in notes]
 
-    say = SENTENCES.get(type(answer).__name__)
-    if say is not None:
-        return [say(answer)]
+    sentence = sentence_about(answer)
+    if sentence is not None:
+        return [sentence]
 
     if "__repr__" in vars(type(answer)):
         return [repr(answer).splitlines()[0]]

@@ -1,28 +1,41 @@
 """What does an answer say, where no field of it is the one number that was asked for?
 
-``SENTENCES`` has a function for each class of records: a notebook shows its sentence
-above the table. The classes are named, so that their rooms need not be loaded.
+A notebook shows the sentence above the table. There is one function for each class of
+records that needs a sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import singledispatch
 from math import isnan
-from typing import Any
 
 from trueness._core.numbers import level_text, listed, number_of, percent
+from trueness.calibration.parametric import Platt
+from trueness.calibration.reliability_diagram import Reliability
+from trueness.comparison.dominance import Dominance
+from trueness.ensembles.combiners import FiDEL
+from trueness.fermi.distribution import FermiDirac
+from trueness.ranking.planning import Plan
+from trueness.threshold.guarantees import GuaranteedThreshold
 
 # Dominance.verdict in words, of the first and the second classifier
 _VERDICTS = {
-    "dominates": "{} ranks at least as well as {} at every threshold in these cases.",
-    "is dominated": "{} never ranks better than {} at any threshold in these cases.",
+    "dominates": "The ROC curve of {} is nowhere below that of {} in these cases.",
+    "is dominated": "The ROC curve of {} is nowhere above that of {} in these cases.",
     "equal": "{} and {} have the same ROC curve in these cases.",
     "crosses": "The ROC curves of {} and {} cross: neither is better everywhere.",
 }
 
 
-def _about_plan(plan: Any) -> str:
-    """Say how many cases a study needs."""
+@singledispatch
+def sentence_about(answer: object) -> str | None:
+    """Return what an answer says; None where its own text says it."""
+    return None
+
+
+@sentence_about.register
+def _about_plan(plan: Plan) -> str:
+    """Return how many cases a study needs."""
     cases = (
         f"The study needs {number_of(plan.n)} cases, {number_of(plan.n_pos)} of them "
         f"positive"
@@ -38,8 +51,9 @@ def _about_plan(plan: Any) -> str:
     )
 
 
-def _about_guarantee(guaranteed: Any) -> str:
-    """Say which rule keeps which constraint, and with which confidence."""
+@sentence_about.register
+def _about_guarantee(guaranteed: GuaranteedThreshold) -> str:
+    """Return which rule keeps which constraint, and with which confidence."""
     rule = str(guaranteed.rule).removeprefix("Rule: ").capitalize()
     return (
         f"{rule}. {guaranteed.constraint} holds in the population with a confidence of "
@@ -48,27 +62,30 @@ def _about_guarantee(guaranteed: Any) -> str:
     )
 
 
-def _about_dominance(dominance: Any) -> str:
-    """Say which of two curves is higher."""
+@sentence_about.register
+def _about_dominance(dominance: Dominance) -> str:
+    """Return which of two curves is higher."""
     return _VERDICTS[dominance.verdict].format(*dominance.names)
 
 
-def _about_ranks(distribution: Any) -> str:
-    """Say at which rank a case is as likely positive as negative."""
-    share = (
+@sentence_about.register
+def _about_ranks(distribution: FermiDirac) -> str:
+    """Return at which rank a case is as likely positive as negative."""
+    cases = (
         f"{number_of(distribution.n_pos)} of {number_of(distribution.n)} cases are "
         f"positive, and the AUC is {distribution.auc:.3f}"
     )
     if not 1 <= distribution.mu <= distribution.n:
-        return f"{share}: no rank is as likely positive as negative."
+        return f"{cases}: no rank is as likely positive as negative."
     return (
-        f"{share}: a case of rank {distribution.mu:.0f} is as likely positive as "
+        f"{cases}: a case of rank {distribution.mu:.0f} is as likely positive as "
         "negative."
     )
 
 
-def _about_platt(line: Any) -> str:
-    """Write the curve that turns scores into probabilities."""
+@sentence_about.register
+def _about_platt(line: Platt) -> str:
+    """Return the line that makes log odds of scores."""
     score = "the score" if line.scale == "identity" else "the logit of the score"
     return (
         f"The log odds of a positive are {line.intercept:.4g} + {line.slope:.4g} times "
@@ -76,8 +93,9 @@ def _about_platt(line: Any) -> str:
     )
 
 
-def _about_fidel(fidel: Any) -> str:
-    """Say whose ranks are combined."""
+@sentence_about.register
+def _about_fidel(fidel: FiDEL) -> str:
+    """Return whose ranks are combined."""
     named = [
         f"{name} (AUC {auc:.3f})"
         for name, auc in zip(fidel.names, fidel.auc, strict=True)
@@ -85,20 +103,10 @@ def _about_fidel(fidel: Any) -> str:
     return f"FiDEL adds the evidence of the ranks of {listed(named)}."
 
 
-def _about_reliability(curve: Any) -> str:
-    """Say what a reliability diagram shows, and of how many cases."""
+@sentence_about.register
+def _about_reliability(curve: Reliability) -> str:
+    """Return what a reliability diagram shows, and of how many cases."""
     return (
         f"The proportion of positives at each score, by isotonic regression of "
         f"{number_of(curve.n)} cases; calibrated scores lie on the diagonal."
     )
-
-
-SENTENCES: Mapping[str, Callable[[Any], str]] = {
-    "Plan": _about_plan,
-    "GuaranteedThreshold": _about_guarantee,
-    "Dominance": _about_dominance,
-    "FermiDirac": _about_ranks,
-    "Platt": _about_platt,
-    "FiDEL": _about_fidel,
-    "Reliability": _about_reliability,
-}
