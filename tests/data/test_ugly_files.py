@@ -386,3 +386,13 @@ def test_a_score_as_the_name_of_a_column_is_doubted():
     finding = trueness.evaluate(pd.DataFrame({"1": Y, "0.6104": P}))
 
     assert "the first row was read as names of columns" in str(finding)
+
+
+@pytest.mark.parametrize("pair", ["erkrankt/gesund", "genuine/impostor"])
+def test_pairs_of_words_are_labels(pair):
+    positive, negative = pair.split("/")
+
+    with collected_remarks():
+        finding = trueness.evaluate({"truth": np.where(Y, positive, negative), "p": P})
+
+    assert scores_of(finding) == {"p": AREA}

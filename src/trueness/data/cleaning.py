@@ -79,7 +79,8 @@ PAIRS = _words(
     "default/current, charged off/fully paid, bad/good, pass/fail, unsafe/safe, "
     "anomaly/normal, attack/benign, malware/benign, hallucinated/faithful, "
     "passed/failed, correct/incorrect, right/wrong, relevant/irrelevant, "
-    "success/failure, responder/nonresponder, ja/nee, evet/hay\u0131r"
+    "success/failure, responder/nonresponder, ja/nee, evet/hay\u0131r, "
+    "erkrankt/gesund, genuine/impostor, tumor/normal, tumour/normal"
 )
 # "no disease", "not churned", "non-responder": the negative of what follows
 _NOT = re.compile(r"(?:no|not|non|kein|keine|nicht|sans|sin|senza)[ _-]+(.+)|non(.+)")
