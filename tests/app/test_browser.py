@@ -375,7 +375,7 @@ def test_a_question_is_answered_when_somebody_opens_it(browser, served):
         settled(page)
         sent = {re.search(r"/section/([a-z-]+)", u)[1] for u in asked if "/sec" in u}
         assert sent == {"comparison", "summary"}  # which says the headline, too
-        assert "ranks" in page.inner_text("#comparison-section [data-body]")
+        assert "higher than" in page.inner_text("#comparison-section [data-body]")
         page.reload()  # the address says what is open
         settled(page)
         assert page.locator("#comparison-section table").first.is_visible()
