@@ -269,3 +269,29 @@ def test_an_edit_of_an_error_would_be_seen():
     )
 
     assert [*edits_of_errors(tree)] == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("typed", "option", "advice"),
+    [
+        ({"capacity": 2}, "subject_to", 'Type subject_to="flagged <= 100".'),
+        ({"min_recall": 0.9}, "subject_to", 'Type subject_to="recall >= 0.9".'),
+        ({"min_ppv": 0.5}, "subject_to", 'Type subject_to="precision >= 0.5".'),
+        ({"costs": (1, 5)}, "minimize", 'Type minimize="cost(fp=1, fn=20)".'),
+    ],
+)
+def test_options_that_others_have_are_answered_with_ours(typed, option, advice):
+    with pytest.raises(InputError) as caught:
+        trueness.best_threshold([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], **typed)
+
+    assert caught.value.option == option
+    assert str(caught.value).endswith(advice)
+
+
+def test_counts_of_a_2x2_table_are_one_argument_of_evaluate():
+    with pytest.raises(
+        InputError, match=r"evaluate\(trueness.Confusion\(tp=80"
+    ) as caught:
+        trueness.evaluate(tp=815, fp=115, fn=208, tn=327)
+
+    assert "one argument" in caught.value.message

@@ -130,6 +130,16 @@ def test_full_agreement_and_one_category():
             trueness.rater_agreement(one, method=method)
 
 
+def test_one_array_of_ratings_is_answered_with_both_ways_to_pass_them():
+    ratings = np.array([[1, 0, 1], [0, 0, 1]])
+
+    with pytest.raises(InputError, match="two raters, or a frame") as caught:
+        trueness.rater_agreement(ratings)
+
+    assert "rater_agreement(first, second)" in str(caught.value)
+    assert "y_true" not in str(caught.value)
+
+
 def test_cohen_is_of_two_raters():
     with pytest.raises(NotEnoughCases, match="two raters; found 4"):
         trueness.rater_agreement(panel_of(GWET), method="cohen")

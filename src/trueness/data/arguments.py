@@ -293,6 +293,17 @@ def _needs(name: str, takes: str, what_was_passed: str) -> InputError:
         with_arrays = f'trueness.{name}(y_true, {{"a": a, "b": b}})'
         with_frame = f'trueness.{name}(frame, label="y", scores=["a", "b"])'
 
+    if name == "rater_agreement":
+        # ratings have no labels beside them
+        return InputError(
+            "rater_agreement needs the ratings of two raters, or a frame with a "
+            f"column for each rater; found {what_was_passed}.",
+            example=PythonCode(
+                "trueness.rater_agreement(first, second) or "
+                'trueness.rater_agreement(frame, scores=["first", "second", "third"])'
+            ),
+        )
+
     return InputError(
         f"{name} needs {counts}, or labels and scores, or a frame; found "
         f"{what_was_passed}.",

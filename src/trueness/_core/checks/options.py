@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,19 +45,68 @@ def known_options(
 ) -> None:
     """Refuse keywords that an analysis does not have, with the nearest one."""
     for name in passed:
-        if name not in own_names:
-            known_names = sorted({*own_names, *shared_names})
-            if name in WORDS["minimize"] and "minimize" in own_names:
+        if name in own_names:
+            continue
+
+        for other in _OPTIONS_OF_OTHERS:
+            if other.option in own_names and name in other.names:
                 raise InputError(
-                    f"{analysis} has no option {name!r}: costs are part of the "
-                    "objective.",
-                    option="minimize",
-                    example="cost(fp=1, fn=20)",
+                    f"{analysis} has no option {name!r}: {other.reason}.",
+                    option=other.option,
+                    example=other.example,
                 )
+
+        if analysis == "evaluate" and name in ("tp", "fp", "fn", "tn"):
             raise InputError(
-                f"{analysis} has no option {name!r}.{nearest(name, known_names)}",
-                choices=() if nearest(name, known_names) else sorted(own_names),
+                f"evaluate has no option {name!r}: the counts of a 2x2 table are one "
+                "argument.",
+                example=PythonCode(
+                    "trueness.evaluate(trueness.Confusion(tp=80, fp=10, fn=20, tn=90))"
+                ),
             )
+
+        known_names = sorted({*own_names, *shared_names})
+        raise InputError(
+            f"{analysis} has no option {name!r}.{nearest(name, known_names)}",
+            choices=() if nearest(name, known_names) else sorted(own_names),
+        )
+
+
+class _OptionOfOthers(NamedTuple):
+    """An option of ours that others have under another name, with another value."""
+
+    option: str
+    names: tuple[str, ...]
+    reason: str
+    example: str
+
+
+_OPTIONS_OF_OTHERS = (
+    _OptionOfOthers(
+        option="minimize",
+        names=WORDS["minimize"],
+        reason="costs are part of the objective",
+        example="cost(fp=1, fn=20)",
+    ),
+    _OptionOfOthers(
+        option="subject_to",
+        names=("capacity", "budget", "top_k", "max_alerts", "max_flagged"),
+        reason="a capacity is a constraint",
+        example="flagged <= 100",
+    ),
+    _OptionOfOthers(
+        option="subject_to",
+        names=("min_recall", "min_sensitivity", "target_recall", "recall"),
+        reason="the lowest recall is a constraint",
+        example="recall >= 0.9",
+    ),
+    _OptionOfOthers(
+        option="subject_to",
+        names=("min_precision", "min_ppv", "target_precision", "precision"),
+        reason="the lowest precision is a constraint",
+        example="precision >= 0.5",
+    ),
+)
 
 
 # what stands between the brackets of calls whose arguments are often typed wrongly
