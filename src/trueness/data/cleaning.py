@@ -26,6 +26,12 @@ from trueness._core.numbers import counted
 from trueness._core.progress import stop_if_requested
 from trueness._core.warn import warn_user
 from trueness.counts.counting import Labels, read_labels
+from trueness.data.number_signs import (
+    limits_in_words,
+    limits_of_detection,
+    numbers_beyond_limits,
+    without_plus,
+)
 
 NEGATIVE, POSITIVE, UNKNOWN, TOTAL = 0, 1, 2, 3
 
@@ -484,6 +490,9 @@ def read_numbers(
             present.append(word)
 
     without_signs = {word: word.translate(_SIGNS).strip() for word in present}
+    without_signs = without_plus(without_signs)
+    limits = limits_of_detection(without_signs)
+    without_signs |= {word: limit.number for word, limit in limits.items()}
     _check_are_numbers(without_signs, spellings, is_missing, cases, what)
 
     in_percent = _are_percentages(present, what)
@@ -493,6 +502,7 @@ def read_numbers(
     number_of_word = {}
     for word, text in without_signs.items():
         number_of_word[word] = _number(text, decimal_comma) / unit
+    number_of_word = numbers_beyond_limits(number_of_word, limits, what)
 
     numbers = np.full(values.size, np.nan)
     numbers[~is_missing] = [number_of_word[word] for word in present]
@@ -503,7 +513,8 @@ def read_numbers(
     if decimal_comma:
         forms.append("numbers with a decimal comma")
 
-    way = f"read as {' and '.join(forms) or 'numbers'}"
+    read_as = [" and ".join(forms) or "numbers", *limits_in_words(limits)]
+    way = f"read as {', '.join(read_as)}"
     missing_cases = int(cases[is_missing].sum())
     if missing_cases:
         way += f", {counted(missing_cases, 'value')} missing"
