@@ -201,6 +201,11 @@ REFUSED = {
         "Which column holds the labels",
         "label",
     ),
+    "numbers of cases and of positives at each score": (
+        "decile,n,cases\n" + "".join(f"{k},{50 + k},{k}\n" for k in range(1, 11)),
+        "a column pos with the positives and a column neg",
+        None,
+    ),
 }
 
 

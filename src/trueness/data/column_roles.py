@@ -79,6 +79,9 @@ _PREDICTION_WORDS = frozenset(
 _PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
 NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+# of all cases at a score, and of the positive ones among them
+_TOTAL_NAMES = ("n", "total", "count", "counts", "obs", "observations", "n_total")
+_POSITIVES_NAMES = ("positives", "n_pos", "events", "cases", "defaults", "bads")
 # of a table with a row for each verdict
 JUDGE_NAMES = ("judge", "rater", "annotator", "grader", "labeler", "labeller", "coder")
 VERDICT_NAMES = ("verdict", "rating", "vote", "grade", "judgement", "judgment")
@@ -174,6 +177,7 @@ def find_columns(
         guessed.append(f"{what}{plural} {names_of(scores)}")
 
         _refuse_confidence(table, label, scores)
+        _refuse_sums(table, label)
 
     columns = FoundColumns(label, tuple(scores), tuple(guessed))
     other_scores = numeric_columns(table, {label, *scores, *other_roles})
@@ -251,6 +255,21 @@ def _refuse_confidence(
                 option="score",
                 choices=[column],
             )
+
+
+def _refuse_sums(table: DataTable, label: str | None) -> None:
+    """Raise an error for numbers of cases, and of positives, at each score."""
+    whole_numbers = [name for name, kind in table.kinds.items() if kind == WHOLE]
+    totals = [name for name in whole_numbers if plain_name(name) in _TOTAL_NAMES]
+    positives = [name for name in whole_numbers if plain_name(name) in _POSITIVES_NAMES]
+    if label is not None or len(totals) != 1 or len(positives) != 1:
+        return
+
+    raise InputError(
+        f"Column {totals[0]!r} seems to count the cases at each score, column "
+        f"{positives[0]!r} the positive ones. Counts need a column pos with the "
+        "positives and a column neg with the negatives."
+    )
 
 
 def _columns_of_words(
