@@ -135,7 +135,7 @@ def test_errors_are_sentences_without_a_trace(line):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("", "There are no files with '.parquet'"), ("x.pkl", "needs files of one kind"),
+    [("", "There are no files with '.parquet'"), ("x.pkl", "is a pickle"),
      ("x.parquet", "cannot be read")],
 )  # fmt: skip
 def test_folders_and_broken_files(name, says, tmp_path):

@@ -171,7 +171,7 @@ def test_a_hard_classifier_is_a_classifier():
         (["a", "b", "c", "d"], "must be numbers; found.*'a'"),
         ([1, "b", 2, 3], "found text in 1 of 4 cases, such as 'b'"),
         (np.array([2**53, 2**53 + 1, 1, 2]), "integers beyond 2\\*\\*53"),
-        (np.ones((4, 2)), r"shape \(4, 2\). Type y_score\[:, 1\]"),
+        (np.ones((4, 2)), r"shape \(4, 2\). Type y_score=y_score\[:, 1\]"),
         ([1j, 2j, 3j, 4j], "must be numbers"),
         ([{}, {}, {}, {}], "must be numbers"),
         (np.array(4.0), "one-dimensional"),

@@ -220,8 +220,8 @@ def test_bad_weights(weight, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1.25, 2.5, 0], "0 positives among 3.75 labelled .* have all positives we"),
-        ([0, 0, 2.5], "0 negatives among 2.5 labelled .* have all negatives we"),
+        ([1.25, 2.5, 0], "0 positives among 3.75 labelled .* do all positives have we"),
+        ([0, 0, 2.5], "0 negatives among 2.5 labelled .* do all negatives have we"),
         ([0, 0, 0], "among 0 labelled cases. All cases have weight 0"),
     ],
 )

@@ -137,12 +137,12 @@ def evaluate_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """AUC, average precision and Brier score of each score, with intervals.
+    """How good is each score? AUC, average precision and Brier score, with intervals.
 
-    How good is each score? A label with more than two classes is answered class by
-    class, when there is a score for each of them. Tests, whose results are 0 and 1 or
-    a known pair of words, get sensitivity, specificity, predictive values and
-    likelihood ratios. So do four counts, --tp 815 --fp 115 --fn 208 --tn 327.
+    A label with more than two classes is answered class by class, when there is a score
+    for each of them. Tests, whose results are 0 and 1 or a known pair of words, get
+    sensitivity, specificity, predictive values and likelihood ratios. So do four
+    counts, --tp 815 --fp 115 --fn 208 --tn 327.
 
     Example:
     trueness evaluate sample:west_nile --label virus --score boosting

@@ -42,7 +42,7 @@ def _why_lacking(tally: ClassCounts, lacking: str) -> str:
     unknown = getattr(tally, "n_unknown", 0)
     if tally.n_pos + tally.n_neg:
         hint = "Is the positive label right? The option positive names it."
-        return f"Or do all {lacking} have weight 0? {hint}" if weighted else hint
+        return f"{hint} Or do all {lacking} have weight 0?" if weighted else hint
     if unknown:
         return f"All {unknown:,} cases lack a label."
     if weighted:
