@@ -152,8 +152,8 @@ class _Ordered(NamedTuple):
 
 def _order_by_confidence(counts: Tally, threshold: float) -> _Ordered:
     """Return the numbers of cases and errors at each distinct confidence."""
-    distance = np.abs(counts.score - threshold)
-    ascending, inverse = np.unique(distance, return_inverse=True)
+    confidence = _confidence_by_row(counts, threshold)
+    ascending, inverse = np.unique(confidence, return_inverse=True)
     # np.unique sorts upwards, and the highest confidence comes first
     position = np.asarray(ascending.size - 1 - inverse.ravel())
 
@@ -165,6 +165,13 @@ def _order_by_confidence(counts: Tally, threshold: float) -> _Ordered:
         errors=np.asarray(errors, dtype=np.float64),
         position=position,
     )
+
+
+def _confidence_by_row(counts: Tally, threshold: float) -> Floats:
+    """Return the distance of each score from the threshold."""
+    # of scores near the largest float it is infinite
+    with np.errstate(over="ignore"):
+        return np.abs(counts.score - threshold)
 
 
 def _errors_by_row(counts: Tally, threshold: float) -> Array:
@@ -181,7 +188,7 @@ def _risk_of_decided(
     level: float,
 ) -> Estimate:
     """Return the error rate of the most confident cases, with its interval."""
-    is_decided = np.abs(counts.score - threshold) >= least_confidence
+    is_decided = _confidence_by_row(counts, threshold) >= least_confidence
     measure = partial(_risk_measure, threshold=threshold, is_decided=is_decided)
     return estimate_within_rows(
         data, measure, is_decided, level=level, measure_name="risk_coverage"

@@ -60,7 +60,8 @@ def described(value: object) -> str:
     shows_its_place = type(value).__repr__ is object.__repr__ or callable(value)
     # thousands of digits are neither read nor, in newer Pythons, written
     is_huge = isinstance(value, int) and value.bit_length() > 200
-    is_frame = hasattr(value, "columns")
+    # asked of the class: a lazy frame works out its columns, and warns
+    is_frame = hasattr(type(value), "columns")
     if shows_its_place or is_huge or is_frame:
         return f"{article} {kind}"
 
