@@ -26,10 +26,7 @@ from trueness.cli.judge import (
     guess_votes,
 )
 from trueness.cli.leaves import guess_node
-from trueness.data.column_roles import (
-    Guess,
-    several_scores,
-)
+from trueness.data.column_roles import Guess, several_scores
 from trueness.data.data_tables import DataTable
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.request import Cost, Request

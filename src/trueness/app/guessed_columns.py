@@ -42,14 +42,13 @@ from trueness.cli.judge import (
     repeats_column_of_log,
 )
 from trueness.data.column_roles import (
-    COUNT_NAMES,
     NODE_NAMES,
     Guess,
-    count_column,
     find_label,
     has_no_label,
     is_score,
 )
+from trueness.data.count_columns import COUNT_NAMES, count_column
 from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted
 from trueness.data.verdict_logs import ITEM, SYSTEM

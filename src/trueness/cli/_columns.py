@@ -26,12 +26,8 @@ from trueness.cli._source import (
 )
 from trueness.counts.values import Tally, with_rows
 from trueness.data.cleaning import collected_remarks, one_spelling, tell
-from trueness.data.column_roles import (
-    COUNT_NAMES,
-    Guess,
-    find_columns,
-    tests_among,
-)
+from trueness.data.column_roles import Guess, find_columns, tests_among
+from trueness.data.count_columns import COUNT_NAMES
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 from trueness.data.multiclass import is_called_after

@@ -33,13 +33,12 @@ from trueness.counts.expected_labels import PROCESS, ExpectedLabels, LabelSample
 from trueness.data.cleaning import collected_remarks, tell
 from trueness.data.column_roles import (
     Guess,
-    count_column,
-    count_remark,
     has_no_label,
     label_of_some,
     one_score,
     several_scores,
 )
+from trueness.data.count_columns import count_column, count_remark
 from trueness.data.design_columns import design_columns
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.data.verdict_logs import refuse_log

@@ -26,7 +26,7 @@ from trueness._core.data_types import NamesColumns
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
 from trueness.data.cleaning import few_words
-from trueness.data.column_roles import names_of
+from trueness.data.column_names import names_of
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import is_data, scan
 from trueness.data.relation_tables import (

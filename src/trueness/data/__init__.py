@@ -10,10 +10,10 @@ columns of a frame, through ``columns`` into ``counts``. A lazy frame is counted
 own engine (``engines``), by streaming batches of one score column (``streaming``), or
 into bins when it has too many scores (``engine_bins``). A path becomes a lazy frame in
 ``files``, a colleague's CSV in ``text_files``, and ``cleaning`` says what its words
-mean; ``storage`` recognises counts that somebody else made; the log of an evaluation
-becomes a table of verdicts in
-``verdict_logs``, by one function of ``log_formats`` per program. ``storage`` writes
-counts, all or nothing.
+mean. Columns that nobody named are found in ``column_roles``, from facts about a frame
+(``frame_tables``) or a file (``relation_tables``). The log of an evaluation becomes a
+table of verdicts in ``verdict_logs``, by one function of ``log_formats`` per program.
+``storage`` recognises counts that somebody else made, and writes counts as a whole.
 
 Read ``frames`` first, then ``row_counts``, ``columns``, ``engines``, ``files``. Maths:
 none but exact counting; ``docs/maths/scale.md`` says what bins cost.

@@ -22,17 +22,15 @@ from trueness._core.checks.words import described, listing
 from trueness._core.data_types import Column, LabelValue
 from trueness._core.imports import is_of_library
 from trueness.data import cleaning
+from trueness.data.column_names import names_of
 from trueness.data.column_roles import (
     LABEL_NAMES,
-    MAX_ROWS,
     FoundColumns,
     Guess,
-    count_column,
     find_columns,
     find_label,
     has_no_label,
     label_of_some,
-    names_of,
     not_found,
     one_score,
     ratings_among,
@@ -46,9 +44,11 @@ from trueness.data.columns import (
     one_thing,
     several_columns,
 )
+from trueness.data.count_columns import count_column
 from trueness.data.data_tables import TEXT, DataTable
 from trueness.data.design_columns import with_remarks_on_unused
 from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
+from trueness.data.frame_tables import MAX_ROWS
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
 from trueness.data.multiclass import (

@@ -8,36 +8,24 @@ says which ones were taken. Frames and mappings are a ``FrameTable``, files a
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, final
 
-import numpy as np
-
-from trueness._core.arrays import Array
-from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import plain
-from trueness._core.data_types import Frame, LabelValue
-from trueness._core.records import shown
-from trueness.data import cleaning, engines
+from trueness._core.data_types import LabelValue
+from trueness.data import cleaning
+from trueness.data.column_names import names_of, plain_name, words_of
 from trueness.data.complements import complements_of_positive
+from trueness.data.count_columns import COUNT_NAMES, count_remark
 from trueness.data.data_tables import (
     DATE,
     OTHER,
     REAL,
-    ROUNDED,
     TEXT,
     TRUTH,
     WHOLE,
     DataTable,
-)
-from trueness.data.repeated_cases import (
-    RepeatedCases,
-    count_repeats,
-    number_of_values,
 )
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
@@ -78,7 +66,6 @@ _PREDICTION_WORDS = frozenset(
 )
 _PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
 NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
-COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
 # of all cases at a score, and of the positive ones among them
 _TOTAL_NAMES = ("n", "total", "count", "counts", "obs", "observations", "n_total")
 _POSITIVES_NAMES = ("positives", "n_pos", "events", "cases", "defaults", "bads")
@@ -108,7 +95,6 @@ MAX_WORDS = 30  # distinct values of a column of text that are read
 # in so many rows or more, whole numbers that all differ are numbers of cases, no scores
 MIN_NUMBERED_ROWS = 20
 MAX_READINGS = 11  # values of an ordinal reading, such as 0 to 10
-MAX_ROWS = 100_000  # of a lazy frame that are read
 
 
 @final
@@ -668,14 +654,6 @@ def _why_text_is_no_score(table: DataTable, column: str) -> str:
     return ""
 
 
-def names_of(columns: Iterable[str], max_names: int = 12) -> str:
-    """Return the names of columns in quotes, shortened, for a sentence."""
-    names = list(columns)
-    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:max_names])
-    not_named = len(names) - max_names
-    return f"{quoted} and {not_named} more" if not_named > 0 else quoted
-
-
 def _free_columns(table: DataTable, used_columns: set[str | None]) -> list[str]:
     """Return the columns without a role that are no identifiers, weights or counts."""
     return [
@@ -752,204 +730,3 @@ def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     same_high_end = max(highest) - min(highest) <= 1
 
     return bool(same_low_end and same_high_end)
-
-
-def words_of(name: str) -> set[str]:
-    """Return the words of a name: ``riskScore_2`` has risk and score."""
-    return set(re.findall(r"[a-z]+", _spaced(name).lower()))
-
-
-def plain_name(name: str) -> str:
-    """Write a name in small letters, its words joined by underscores: patient_id."""
-    return re.sub(r"[^a-z0-9]+", "_", _spaced(name).lower()).strip("_")
-
-
-def _spaced(name: str) -> str:
-    """Set the words of a name apart that begin with a capital: ``PatientID``."""
-    return re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-
-
-@final
-class FrameTable:
-    """Columns of a frame or a mapping; of a lazy frame only the first rows are read."""
-
-    def __init__(self, data: Frame) -> None:
-        self._data, _ = engines.with_text_names(data, {})
-        lazy = not isinstance(self._data, Mapping)
-        if lazy:
-            lazy = engines.is_lazy(engines.open_frame(self._data))
-        self._max_rows = MAX_ROWS if lazy else None
-        self._columns: dict[str, Array] = {}
-
-    @cached_property
-    def kinds(self) -> Mapping[str, str]:
-        """Return what each column holds."""
-        unread = engines.unread_columns(self._data)
-        readable = [
-            column
-            for column in engines.column_names(self._data)
-            if column not in unread
-        ]
-        self._columns = engines.columns_of(
-            self._data, readable, max_rows=self._max_rows
-        )
-        kinds = {column: _kind_of(values) for column, values in self._columns.items()}
-        return kinds | dict.fromkeys(unread, OTHER)
-
-    @cached_property
-    def _present(self) -> dict[str, Array]:
-        """Return the values of each column without missing ones."""
-        return {column: v[~_columns.missing(v)] for column, v in self._readable.items()}
-
-    @property
-    def _readable(self) -> Mapping[str, Array]:
-        """Return the columns that are no lists or objects."""
-        # the property comes first: it reads the columns
-        kinds = self.kinds
-        return {
-            column: values
-            for column, values in self._columns.items()
-            if kinds[column] != OTHER
-        }
-
-    def distinct(self, column: str, max_values: int) -> list[Any]:
-        """Return the values of a column, at most one more than asked for."""
-        if self.kinds[column] == OTHER:
-            return [None] * (max_values + 1)
-
-        remaining = self._present[column]
-        values: list[Any] = []
-        # max_values is small: this is faster than sorting the column
-        while remaining.size and len(values) <= max_values:
-            values.append(plain(remaining[0]))
-            remaining = remaining[remaining != remaining[0]]
-
-        return sorted(values, key=str)
-
-    def reads_as(self, column: str) -> str:
-        """Return what the words of a column of text mean."""
-        if self.kinds[column] != TEXT:
-            return ""
-        return cleaning.meaning(self._present[column][:1000].tolist())
-
-    def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
-        """Return the least and the largest value of columns of numbers."""
-        present = [self._present[column] for column in columns]
-        return [(v.min(), v.max()) if v.size else (None, None) for v in present]
-
-    def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
-        """Return how many rows there are, and how many differ in these columns."""
-        rows = list(
-            zip(*(self._columns[column].tolist() for column in columns), strict=True)
-        )
-        return len(rows), len({str(row) for row in rows})
-
-    def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """Return how many rows there are, and how many values each column has."""
-        number = {column: number_of_values(self._present[column]) for column in columns}
-        return max(map(len, self._columns.values()), default=0), number
-
-    def repeated_cases(
-        self, case: str, columns_of_part: str, label: str
-    ) -> RepeatedCases:
-        """Return how often cases repeat, and whether their labels agree."""
-        columns = self._columns
-        return count_repeats(columns[case], columns[columns_of_part], columns[label])
-
-    def add_up_to_one(self, first: str, second: str) -> bool:
-        """Return whether two columns add up to 1 in each row, up to rounding."""
-        total = _columns.numeric_scores(self._columns[first], "")
-        total = total + _columns.numeric_scores(self._columns[second], "")
-        present = total[~np.isnan(total)]
-        return bool(present.size) and bool(np.all(np.abs(present - 1) < ROUNDED))
-
-    def mostly_empty(self) -> list[str]:
-        """Return the columns that are empty in more than half of the rows."""
-        return [
-            column
-            for column, values in self._readable.items()
-            if 2 * self._present[column].size < values.size
-        ]
-
-
-def _kind_of(values: Array) -> str:
-    """Return what an array holds."""
-    kind = values.dtype.kind
-    if kind == "O":
-        return _kind_of_objects(values)
-    kinds = {"b": TRUTH, "i": WHOLE, "u": WHOLE, "f": REAL, "U": TEXT, "S": TEXT}
-    return DATE if kind in "mM" else kinds.get(kind, OTHER)
-
-
-def _kind_of_objects(values: Array) -> str:
-    """Return what an array of Python objects holds, by its values."""
-    present = values[~_columns.missing(values)]
-    if cleaning.has_text(present):
-        return TEXT
-    if all(isinstance(v, (bool, np.bool_)) for v in present):
-        return TRUTH if present.size else REAL
-    if all(hasattr(v, "isoformat") for v in present):
-        return DATE
-
-    try:
-        number = _columns.numeric_scores(present, "")
-    except (InputError, TypeError, ValueError):
-        return OTHER
-
-    return WHOLE if (number == np.floor(number)).all() else REAL
-
-
-_MOST_VERDICTS = 3  # yes, no, and no result
-
-
-def count_column(
-    table: DataTable,
-    label: str | None,
-    scores: Sequence[str],
-    used_columns: Iterable[Any],
-) -> str | None:
-    """Return the column that says how many cases each row of a table of counts has.
-
-    Such a table has a column with the name of a count. No two of its rows agree in
-    label and scores, and at least half of the scores come with both labels. Without
-    labels its rows are patterns of verdicts, each of which is there once.
-    """
-    used_columns = {label, *scores, *used_columns}
-    counts = [
-        column
-        for column in table.kinds
-        if column not in used_columns
-        and column.lower() in COUNT_NAMES
-        and table.kinds[column] == WHOLE
-    ]
-    if len(counts) != 1 or not scores:
-        return None
-    if label is None:
-        return counts[0] if _are_patterns_of_verdicts(table, scores) else None
-
-    rows, different_cases = table.different_rows((label, *scores))
-    _, different_scores = table.different_rows(scores)
-    with_both_labels = different_cases - different_scores
-    is_table_of_counts = rows == different_cases
-    is_table_of_counts &= 2 * with_both_labels >= different_scores
-
-    return counts[0] if is_table_of_counts else None
-
-
-def _are_patterns_of_verdicts(table: DataTable, votes: Sequence[str]) -> bool:
-    """Return whether each row is another pattern of the verdicts of several tests."""
-    rows, different_patterns = table.different_rows(votes)
-    _, number_of_values = table.value_counts(votes)
-    are_verdicts = max(number_of_values.values()) <= _MOST_VERDICTS
-    return len(votes) > 1 and are_verdicts and rows == different_patterns
-
-
-def count_remark(count: str | None, label: str | None) -> tuple[str, ...]:
-    """Return a remark on the column of numbers of cases, if there is one."""
-    if count is None:
-        return ()
-    same = "verdicts" if label is None else "label and scores"
-    return (
-        f"Column {names_of([count])} says how many cases each row represents: no two "
-        f"rows have the same {same}.",
-    )

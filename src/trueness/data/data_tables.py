@@ -1,6 +1,6 @@
 """What has to be known of data to find their columns, wherever the data are.
 
-Frames and mappings in memory are a ``FrameTable`` (``column_roles``), files are a
+Frames and mappings in memory are a ``FrameTable`` (``frame_tables``), files are a
 ``RelationTable`` (``relation_tables``), which asks DuckDB.
 """
 

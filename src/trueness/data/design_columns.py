@@ -12,14 +12,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from trueness.data import cleaning
-from trueness.data.column_roles import (
-    COUNT_NAMES,
-    MAX_READINGS,
-    WEIGHT_NAMES,
-    FoundColumns,
-    plain_name,
-    words_of,
-)
+from trueness.data.column_names import plain_name, words_of
+from trueness.data.column_roles import MAX_READINGS, WEIGHT_NAMES, FoundColumns
+from trueness.data.count_columns import COUNT_NAMES
 from trueness.data.data_tables import REAL, TEXT, WHOLE, DataTable
 
 CLUSTER_NAMES = (

@@ -24,20 +24,20 @@ from trueness._core.records import Record, native_frame, shown
 from trueness.counts.cases import COUNTS
 from trueness.counts.design import CANNOT
 from trueness.data import cleaning, engines
+from trueness.data.column_names import plain_name
 from trueness.data.column_roles import (
-    COUNT_NAMES,
     LABEL_NAMES,
     NODE_NAMES,
     SCORE_NAMES,
     WEIGHT_NAMES,
     FoundColumns,
-    FrameTable,
     find_columns,
     has_no_label,
     is_binary,
-    plain_name,
     several_scores,
 )
+from trueness.data.count_columns import COUNT_NAMES
+from trueness.data.frame_tables import FrameTable
 from trueness.data.named_roles import (
     ITEM_NAMES,
     READING_NAMES,

@@ -14,7 +14,7 @@ from itertools import permutations
 from typing import final
 
 from trueness._core.checks.errors import InputError
-from trueness.data.column_roles import names_of
+from trueness.data.column_names import names_of
 from trueness.data.data_tables import DATE, OTHER, TEXT, WHOLE, DataTable
 from trueness.data.repeated_cases import RepeatedCases
 

@@ -18,20 +18,13 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import is_of_library
 from trueness.data.cleaning import normal_form
-from trueness.data.column_roles import (
-    LABEL_NAMES,
-    NODE_NAMES,
-    FrameTable,
-    count_column,
-    count_remark,
-    find_label,
-    names_of,
-    plain_name,
-    tests_among,
-)
+from trueness.data.column_names import names_of, plain_name
+from trueness.data.column_roles import LABEL_NAMES, NODE_NAMES, find_label, tests_among
 from trueness.data.columns import is_frame
+from trueness.data.count_columns import count_column, count_remark
 from trueness.data.data_tables import TEXT, WHOLE, DataTable
 from trueness.data.engines import column_names, columns_of
+from trueness.data.frame_tables import FrameTable
 from trueness.data.study_tables import has_study_tables
 
 ITEM_NAMES = (
